@@ -10,9 +10,8 @@ use testkit::{Server, TempDir};
 /// What is collected. Left out is what fails or has no rows on MySQL 8.4 as well: `slave_status` and `slave_hosts` (1064 since
 /// 8.4), `engine_tokudb_status` (1286), `heartbeat` (wants a table of pt-heartbeat), `info_schema.userstats`, `clientstats`,
 /// `tablestats`, `schemastats` and `query_response_time` (variables of Percona's server), `info_schema.replica_host` (Aurora),
-/// `binlog_size` (there is no binary log), `perf_schema.replication_*` (no replication). And `perf_schema.tablelocks`, whose table is
-/// not there yet.
-const COLLECTORS: [&str; 19] = [
+/// `binlog_size` (there is no binary log), `perf_schema.replication_*` (no replication).
+const COLLECTORS: [&str; 20] = [
     "auto_increment.columns",
     "engine_innodb_status",
     "global_status",
@@ -32,6 +31,7 @@ const COLLECTORS: [&str; 19] = [
     "perf_schema.indexiowaits",
     "perf_schema.memory_events",
     "perf_schema.tableiowaits",
+    "perf_schema.tablelocks",
 ];
 
 /// A process that ends with the test.
@@ -109,6 +109,8 @@ fn the_stock_exporter_collects_everything() {
         ("mysql_perf_schema_events_statements_total", &["schema=\"d\"", "INSERT INTO"][..], 1.0),
         ("mysql_perf_schema_events_statements_sum_total", &[], 7.0),
         ("mysql_perf_schema_table_io_waits_total", &[table[0], table[1], "\"insert\""], 3.0),
+        ("mysql_perf_schema_sql_lock_waits_total", &[], 0.0),
+        ("mysql_perf_schema_external_lock_waits_total", &[table[0], table[1], "\"write\""], 3.0),
         ("mysql_perf_schema_index_io_waits_total", &[table[0], table[1], "index=\"c\""], 1.0),
         ("mysql_perf_schema_file_events_bytes_total", &["innodb_log_file", "\"write\""], 1000.0),
         ("mysql_perf_schema_file_instances_bytes", &["undo.lim", "\"write\""], 16_384.0),

@@ -67,6 +67,10 @@ const STILL: &[(&str, &[&str])] = &[
     ("they never change", &["Innodb_page_size", "Innodb_redo_log_enabled", "Innodb_redo_log_uuid"]),
     ("there is no archiver that could stop it", &["Innodb_redo_log_read_only"]),
     (
+        "the client says the same of itself each time",
+        &["Performance_schema_session_connect_attrs_longest_seen"],
+    ),
+    (
         "there is room for all of them, unless options make it less",
         &[
             "Performance_schema_accounts_lost",
@@ -88,6 +92,7 @@ const STILL: &[(&str, &[&str])] = &[
             "Performance_schema_program_lost",
             "Performance_schema_rwlock_classes_lost",
             "Performance_schema_rwlock_instances_lost",
+            "Performance_schema_session_connect_attrs_lost",
             "Performance_schema_socket_classes_lost",
             "Performance_schema_socket_instances_lost",
             "Performance_schema_stage_classes_lost",

@@ -5,7 +5,9 @@ mod memory;
 mod prepared;
 mod sockets;
 mod stages;
+mod tables;
 mod variables;
+mod waits;
 
 use super::with_table;
 use testkit::{Conversation, Server, TempDir};
@@ -370,4 +372,47 @@ fn histories_and_digests_have_the_room_that_options_give() {
     assert_eq!(session.ask(listed), ["2\t1"]);
     let chosen = "SELECT @@performance_schema_events_statements_history_long_size, @@performance_schema_accounts_size";
     assert_eq!(session.ask(chosen), ["10000\t-1"]);
+}
+
+#[test]
+fn the_histograms_of_digests_are_emptied_alone() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    (0..3).for_each(|_| drop(session.ask("SELECT c FROM d.t WHERE id = 1")));
+    let digest = "DIGEST_TEXT = 'SELECT `c` FROM `d` . `t` WHERE `id` = ?'";
+    let counts = format!(
+        "SELECT COUNT_STAR, (SELECT SUM(COUNT_BUCKET) FROM performance_schema.events_statements_histogram_by_digest h WHERE h.DIGEST = s.DIGEST)
+         FROM performance_schema.events_statements_summary_by_digest s WHERE {digest}"
+    );
+    assert_eq!(server.sql(&counts), "3\t3");
+    server.sql("TRUNCATE performance_schema.events_statements_histogram_by_digest");
+    assert_eq!(server.sql(&counts), "3\t0");
+    session.ask("SELECT c FROM d.t WHERE id = 2");
+    assert_eq!(server.sql(&counts), "4\t1");
+    drop(session);
+    assert_eq!(server.sql(&counts), "4\t1", "what the session left");
+}
+
+#[test]
+fn attributes_of_connections_have_the_room_that_an_option_gives() {
+    let folder = TempDir::new();
+    let status = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME LIKE 'Performance_schema_session_connect_attrs%' ORDER BY VARIABLE_NAME";
+    let own = "SELECT COUNT(*), SUM(ATTR_NAME = '_truncated') FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    let size = "performance-schema-session-connect-attrs-size";
+    let server = Server::with().option(format!("--{size}=-1")).start(folder.path());
+    let all: u64 = server.sql(own).split('\t').next().unwrap().parse().unwrap();
+    assert!(all > 2);
+    let seen = server.sql(status);
+    let (longest, lost) = seen.split_once('\n').unwrap();
+    assert!(longest.parse::<u64>().unwrap() > 40 && lost == "0", "{seen}");
+    drop(server);
+    let server = Server::with().option(format!("--{size}=30")).start(folder.path());
+    let kept = server.sql(own);
+    let (some, cut) = kept.split_once('\t').unwrap();
+    assert!(some.parse::<u64>().unwrap() < all && cut == "1", "{kept}");
+    let lost = server.sql(status);
+    assert_eq!(lost.split_once('\n').map(|(longest_seen, _)| longest_seen), Some(longest));
+    assert_ne!(lost.split_once('\n').map(|(_, lost)| lost), Some("0"));
+    assert_eq!(server.sql("SELECT @@performance_schema_session_connect_attrs_size"), "30");
 }

@@ -2,7 +2,7 @@
 
 use super::until_answered;
 use crate::with_table;
-use testkit::{Conversation, TempDir};
+use testkit::{Conversation, Server, TempDir};
 
 const ROWS: u32 = 1 << 16;
 
@@ -75,10 +75,38 @@ fn a_copying_alter_tells_how_far_it_is() {
                    WHERE COUNT_STAR > 0 AND MAX_TIMER_WAIT > 0 ORDER BY 1";
     let build = "stage/innodb/alter table (read PK and internal sort)";
     assert_eq!(server.sql(counted), format!("{build}\n{stage}"));
+    // It may have the first one's type already.
+    worker.ask(alters[1]);
+    over(&server, &mut worker, (alters[0], stage));
     server.sql("TRUNCATE performance_schema.events_stages_summary_global_by_event_name");
     server.sql(
         "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME LIKE 'stage/%'",
     );
     worker.ask(alters[0]);
     assert_eq!(server.sql(counted), "");
+}
+
+/// Stages that are over, of a statement that copies the table.
+fn over(server: &Server, worker: &mut Conversation, (alter, stage): (&str, &str)) {
+    let tables = ["events_stages_history", "events_stages_history_long"];
+    let count =
+        |table: &str| server.sql(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
+    assert_eq!(tables.map(count), ["0", "0"], "nobody asked for them");
+    for name in tables {
+        server.sql(&format!(
+            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = '{name}'"
+        ));
+    }
+    worker.ask(alter);
+    for table in tables {
+        let rows = server.sql(&format!(
+            "SELECT h.EVENT_NAME, h.END_EVENT_ID = h.EVENT_ID, h.TIMER_WAIT = h.TIMER_END - h.TIMER_START AND h.TIMER_WAIT > 0, h.WORK_COMPLETED,
+                    h.NESTING_EVENT_TYPE, s.SQL_TEXT
+             FROM performance_schema.{table} h
+             JOIN performance_schema.events_statements_history s ON s.THREAD_ID = h.THREAD_ID AND s.EVENT_ID = h.NESTING_EVENT_ID"
+        ));
+        assert_eq!(rows, format!("{stage}\t1\t1\t{ROWS}\tSTATEMENT\t{alter}"), "{table}");
+        server.sql(&format!("TRUNCATE performance_schema.{table}"));
+    }
+    assert_eq!(tables.map(count), ["0", "0"]);
 }

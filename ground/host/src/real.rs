@@ -15,7 +15,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use instrument::{FileHandle, IoOperation};
+use instrument::{FileHandle, Operation};
 
 use crate::FlushMethod;
 use crate::aligned::AlignedBuf;
@@ -263,7 +263,9 @@ impl Disk for RealDisk {
 
     fn exists(&self, name: &str) -> io::Result<bool> {
         let path = self.full(name)?;
-        match watched::by_name(watched::class_of(name), &path, || fs::metadata(&path)) {
+        match watched::by_name(watched::class_of(name), Operation::Stat, &path, || {
+            fs::metadata(&path)
+        }) {
             Ok(found) => Ok(found.is_file()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(e),
@@ -298,7 +300,7 @@ impl Drop for RealFile {
             unsafe { ManuallyDrop::drop(&mut self.file) };
             Ok(())
         };
-        let _ = watched::other(&self.handle, close);
+        let _ = watched::other(&self.handle, Operation::Close, close);
     }
 }
 
@@ -395,7 +397,7 @@ fn write_whole(file: &fs::File, buf: &[u8], at: u64) -> io::Result<()> {
 
 impl RealFile {
     fn metadata(&self) -> io::Result<fs::Metadata> {
-        watched::other(&self.handle, || self.file.metadata())
+        watched::other(&self.handle, Operation::Stat, || self.file.metadata())
     }
 }
 
@@ -403,17 +405,17 @@ impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
         let read = || read_blocks(&self.file, buf, at);
-        watched::operation(&self.handle, IoOperation::Read, read, |got| *got)
+        watched::operation(&self.handle, Operation::Read, read, |got| *got)
     }
 
     fn write_at(&self, buf: &[u8], at: u64) -> io::Result<()> {
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
         let write = || self.file.write_all_at(buf, at);
-        watched::operation(&self.handle, IoOperation::Write, write, |()| buf.len())
+        watched::operation(&self.handle, Operation::Write, write, |()| buf.len())
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        watched::other(&self.handle, || self.file.sync_data())
+        watched::other(&self.handle, Operation::Sync, || self.file.sync_data())
     }
 
     fn atomic_write_bytes(&self) -> usize {
@@ -426,7 +428,7 @@ impl File for RealFile {
         }
         check_blocks(&self.name, buf.as_ptr(), buf.len(), at)?;
         let write = || write_whole(&self.file, buf, at);
-        watched::operation(&self.handle, IoOperation::Write, write, |()| buf.len())
+        watched::operation(&self.handle, Operation::Write, write, |()| buf.len())
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -434,17 +436,21 @@ impl File for RealFile {
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        watched::other(&self.handle, || self.file.set_len(bytes))
+        watched::other(&self.handle, Operation::ChangeSize, || self.file.set_len(bytes))
     }
 
     fn give_back(&self, at: u64, bytes: u64) -> io::Result<bool> {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        watched::other(&self.handle, || fallocate(&self.file, mode, at, bytes))
+        watched::other(&self.handle, Operation::ChangeSize, || {
+            fallocate(&self.file, mode, at, bytes)
+        })
     }
 
     fn make_room(&self, at: u64, bytes: u64) -> io::Result<bool> {
         let mode = libc::FALLOC_FL_KEEP_SIZE;
-        watched::other(&self.handle, || fallocate(&self.file, mode, at, bytes))
+        watched::other(&self.handle, Operation::ChangeSize, || {
+            fallocate(&self.file, mode, at, bytes)
+        })
     }
 
     fn allocated_bytes(&self) -> io::Result<u64> {

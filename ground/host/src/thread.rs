@@ -4,6 +4,7 @@
 //! 2. Sessions and the server's own threads are numbered by one counter, and a number is given once: what
 //!    `performance_schema` calls THREAD_ID. A thread is in the list of [`background`] exactly while it runs.
 
+use instrument::{Kept, Surroundings};
 use std::io;
 // The list is the process's: simulations that run beside each other share it, and none may wait in it for its turn.
 #[allow(clippy::disallowed_types)]
@@ -67,6 +68,33 @@ pub fn set_monitoring(id: u64, bits: u8) -> bool {
     let mut list = running();
     let found = list.iter_mut().find(|t| t.id == id);
     found.map(|t| t.monitoring = bits).is_some()
+}
+
+/// Tells the instruments the clock, and what is kept of the events of sessions and threads.
+pub fn surround_instruments() {
+    instrument::surround(Surroundings { now_ns: sync::now_ns, kept });
+}
+
+/// What is kept of the events of a thread; the calling thread is that, or does something for it.
+fn kept(id: u64) -> Kept {
+    let of = |is_session: bool, monitoring: u8| Kept {
+        is_session,
+        is_instrumented: monitoring & sync::MONITORED != 0,
+        has_history: monitoring & sync::HISTORY != 0,
+    };
+    let session = sync::with_current(|slot| {
+        let slot = slot.filter(|slot| slot.thread_id.load(stdx::Ordering::Relaxed) == id);
+        slot.map(sync::SessionSlot::monitoring)
+    });
+    if let Some(monitoring) = session {
+        return of(true, monitoring);
+    }
+    let thread = running().iter().find(|thread| thread.id == id).map(|thread| thread.monitoring);
+    match thread {
+        Some(monitoring) => of(false, monitoring),
+        // A session that nobody runs at the moment.
+        None => of(true, sync::MONITORED | sync::HISTORY),
+    }
 }
 
 /// Keeps the calling thread in the list of [`background`].

@@ -5,7 +5,7 @@
 //! already is never written over. 3. Operations are counted by an instrument ([`watched`]).
 
 use crate::watched;
-use instrument::{Class, FileHandle, IoOperation};
+use instrument::{Class, FileHandle, Operation};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::mem::ManuallyDrop;
@@ -36,21 +36,21 @@ impl Drop for UserFile {
             unsafe { ManuallyDrop::drop(&mut self.file) };
             Ok(())
         };
-        let _ = watched::other(&self.handle, close);
+        let _ = watched::other(&self.handle, Operation::Close, close);
     }
 }
 
 impl Read for UserFile {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let mut file: &File = &self.file;
-        watched::operation(&self.handle, IoOperation::Read, || file.read(buf), |n| *n)
+        watched::operation(&self.handle, Operation::Read, || file.read(buf), |n| *n)
     }
 }
 
 impl Write for UserFile {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let mut file: &File = &self.file;
-        watched::operation(&self.handle, IoOperation::Write, || file.write(buf), |n| *n)
+        watched::operation(&self.handle, Operation::Write, || file.write(buf), |n| *n)
     }
 
     fn flush(&mut self) -> io::Result<()> {

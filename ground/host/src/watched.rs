@@ -4,7 +4,7 @@
 //! 2. An operation on a file counts when it fails, too; its bytes are those that were moved. One on a socket that fails, as
 //! there is nothing to read or no room, does not.
 
-use instrument::{Class, FileClass, FileHandle, IoOperation, SocketHandle};
+use instrument::{Class, FileClass, FileHandle, Operation, SocketHandle};
 use std::io;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn timed<T>(class: &'static Class, f: impl FnOnce() -> T) -> (T, Option<u64>) {
 #[inline]
 pub(crate) fn operation<T>(
     handle: &FileHandle,
-    operation: IoOperation,
+    operation: Operation,
     f: impl FnOnce() -> io::Result<T>,
     bytes: impl FnOnce(&T) -> usize,
 ) -> io::Result<T> {
@@ -63,8 +63,12 @@ pub(crate) fn operation<T>(
 }
 
 /// Does something to an open file that is neither reading nor writing.
-pub(crate) fn other<T>(handle: &FileHandle, f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    operation(handle, IoOperation::Misc, f, |_| 0)
+pub(crate) fn other<T>(
+    handle: &FileHandle,
+    what: Operation,
+    f: impl FnOnce() -> io::Result<T>,
+) -> io::Result<T> {
+    operation(handle, what, f, |_| 0)
 }
 
 /// Opens a file, and knows it if that succeeds.
@@ -78,7 +82,7 @@ pub(crate) fn open<T>(
     let file = opened?;
     let handle = FileHandle::open(class, &path.to_string_lossy());
     if handle.counted().is_some() {
-        handle.add(IoOperation::Misc, ns, 0);
+        handle.add(Operation::Open, ns, 0);
     }
     Ok((file, handle))
 }
@@ -86,27 +90,28 @@ pub(crate) fn open<T>(
 /// Does something to a file by its name that is neither reading nor writing.
 pub(crate) fn by_name<T>(
     class: &'static Class,
+    operation: Operation,
     path: &Path,
     f: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
     class.id();
     let (result, ns) = timed(class, f);
     if class.enabled() {
-        instrument::add_by_name(class, &path.to_string_lossy(), ns);
+        instrument::add_by_name(class, &path.to_string_lossy(), operation, ns);
     }
     result
 }
 
 /// Removes a file.
 pub(crate) fn remove(class: &'static Class, path: &Path) -> io::Result<()> {
-    by_name(class, path, || std::fs::remove_file(path))?;
+    by_name(class, Operation::Delete, path, || std::fs::remove_file(path))?;
     instrument::file_removed(&path.to_string_lossy());
     Ok(())
 }
 
 /// Gives a file another name.
 pub(crate) fn rename(class: &'static Class, from: &Path, to: &Path) -> io::Result<()> {
-    by_name(class, from, || std::fs::rename(from, to))?;
+    by_name(class, Operation::Rename, from, || std::fs::rename(from, to))?;
     instrument::file_renamed(&from.to_string_lossy(), &to.to_string_lossy());
     Ok(())
 }
@@ -115,7 +120,7 @@ pub(crate) fn rename(class: &'static Class, from: &Path, to: &Path) -> io::Resul
 #[inline]
 pub fn on_socket<T, E>(
     handle: Option<&SocketHandle>,
-    operation: IoOperation,
+    operation: Operation,
     f: impl FnOnce() -> Result<T, E>,
     bytes: impl FnOnce(&T) -> usize,
 ) -> Result<T, E> {

@@ -7,7 +7,7 @@
 //!    it relaxed. A class that was never used has the one flag `FRESH`, so its first use leaves the hot path
 //!    and registers it: from then on a switch of the level reaches it.
 
-use crate::consumers::{Consumer, Consumers, consumers};
+use crate::consumers::{Consumer, Consumers, consumers, consumes};
 use crate::statement::STATEMENTS_MAX;
 use crate::{note_switch, registry};
 use std::ops::Deref;
@@ -19,6 +19,8 @@ pub const ENABLED: u8 = 1;
 pub const TIMED: u8 = 2;
 /// Flag: how long each use of the class (a latch) holds it is timed.
 pub const HELD: u8 = 4;
+/// Flag: what ends of the class is kept in histories.
+pub const RECORDED: u8 = 8;
 /// Flag: the class is not registered yet; never seen outside.
 const FRESH: u8 = 0x80;
 
@@ -127,6 +129,16 @@ impl ClassKind {
         matches!(self, Self::Mutex | Self::RwLock)
     }
 
+    /// Where events of this kind go that are kept one by one, but for statements and transactions.
+    const fn current_events(self) -> Option<Consumer> {
+        match self {
+            Self::Stage => Some(Consumer::StagesCurrent),
+            Self::Statement | Self::Transaction => None,
+            Self::Error | Self::Memory | Self::Thread => None,
+            _ => Some(Consumer::WaitsCurrent),
+        }
+    }
+
     /// Whether classes of this kind are in this build. Those of other waits always are: process lists tell of them.
     pub const fn is_built(self) -> bool {
         crate::LATCH_INSTRUMENTS || !self.is_latch()
@@ -179,7 +191,7 @@ impl Class {
         self.kind
     }
 
-    /// Flags: [`ENABLED`], [`TIMED`], [`HELD`] or several; one relaxed load.
+    /// Flags: [`ENABLED`], [`TIMED`], [`HELD`], [`RECORDED`] or several; one relaxed load.
     #[inline(always)]
     pub fn flags(&self) -> u8 {
         if crate::INSTRUMENTS { self.flags.load(Ordering::Relaxed) & !FRESH } else { 0 }
@@ -196,6 +208,12 @@ impl Class {
     #[inline(always)]
     pub fn held(&self) -> bool {
         crate::LATCH_INSTRUMENTS && self.flags.load(Ordering::Relaxed) & HELD != 0
+    }
+
+    /// Whether events are kept when they end.
+    #[inline(always)]
+    pub fn recorded(&self) -> bool {
+        self.flags() & RECORDED != 0
     }
 
     /// Whether uses are counted.
@@ -248,7 +266,10 @@ impl Class {
         let on = self.kind == ClassKind::Thread
             || self.is_always_on()
             || consumers().has(Consumer::Global);
-        let flags = if on { self.set.load(Ordering::Relaxed) } else { 0 };
+        let mut flags = if on { self.set.load(Ordering::Relaxed) } else { 0 };
+        if flags & ENABLED != 0 && self.kind.current_events().is_some_and(consumes) {
+            flags |= RECORDED;
+        }
         if self.flags.swap(flags, Ordering::Relaxed) != flags {
             note_switch();
         }

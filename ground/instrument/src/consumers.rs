@@ -146,12 +146,9 @@ pub fn switch_consumer(consumer: Consumer, on: bool) {
 
 /// Sets all consumers. The registry is locked.
 pub(crate) fn store(registry: &registry::Registry, all: Consumers) {
-    let global = consumers().has(Consumer::Global);
     SWITCHES.store(all.word(), Relaxed);
+    registry.take_effect();
     note_switch();
-    if global != all.has(Consumer::Global) {
-        registry.take_effect();
-    }
 }
 
 #[cfg(test)]

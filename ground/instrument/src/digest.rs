@@ -69,7 +69,7 @@ pub struct DigestTotals {
 impl DigestTotals {
     fn add_row(&mut self, row: &DigestRow) {
         self.statements.add(&row.statements.read(Tally::get));
-        self.histogram.add_histogram(&row.histogram);
+        self.histogram.add_histogram(&row.histogram, &lock(&row.histogram_before));
         self.last_ns = self.last_ns.max(row.last_ns.get());
         let sample = lock(&row.sample);
         let newer = sample.end_ns > self.sample.end_ns.saturating_add(SAMPLE_AGE_NS.load(Relaxed));
@@ -87,6 +87,8 @@ pub struct DigestRow {
     place: AtomicUsize,
     statements: StatementRow,
     histogram: Histogram,
+    /// What it had when histograms were emptied last; changed under the digest's mutex.
+    histogram_before: Mutex<Buckets>,
     last_ns: Tally,
     sample_ns: Tally,
     sample_end_ns: Tally,
@@ -321,6 +323,7 @@ impl Digest {
             place: AtomicUsize::new(state.rows.len()),
             statements: StatementRow::default(),
             histogram: Histogram::default(),
+            histogram_before: Mutex::default(),
             last_ns: Tally::default(),
             sample_ns: Tally::default(),
             sample_end_ns: Tally::default(),
@@ -339,6 +342,16 @@ impl Digest {
             moved.place.store(place, Relaxed);
         }
         state.ended.add_row(row);
+    }
+
+    fn empty_histogram(&self) {
+        let mut state = lock(&self.state);
+        state.ended.histogram = Buckets::default();
+        for row in &state.rows {
+            let mut now = Buckets::default();
+            now.add_histogram(&row.histogram, &Buckets::default());
+            *lock(&row.histogram_before) = now;
+        }
     }
 
     fn totals(&self) -> DigestTotals {
@@ -377,6 +390,13 @@ pub fn digests() -> Vec<DigestReport> {
     let mut reports: Vec<DigestReport> = list.iter().map(report).collect();
     reports.sort_by_key(|digest| digest.first_seen_us);
     reports
+}
+
+/// Empties the histograms of all digests; everything else of them stays.
+pub fn empty_digest_histograms() {
+    let list: Vec<Arc<Digest>> =
+        with_table(|table| table.others.iter().chain(table.digests.values()).cloned().collect());
+    list.iter().for_each(|digest| digest.empty_histogram());
 }
 
 /// Forgets all digests.
@@ -480,6 +500,15 @@ mod tests {
         assert_eq!(both.totals.histogram.count_until(0), 1);
         drop(b);
         assert_eq!(report(1).unwrap(), both, "what a session leaves counts as before");
+        empty_digest_histograms();
+        let empty = report(1).unwrap().totals;
+        assert_eq!(
+            (empty.statements, empty.histogram),
+            (both.totals.statements, Buckets::default())
+        );
+        add(&a, of_a, 9_000, b"SELECT 4");
+        let both = report(1).unwrap();
+        assert_eq!(both.totals.histogram.count_until(449), 1);
         let of_a2 = a.place(&key(2), "DO ?", 6);
         a.fold();
         assert!(a.row(of_a).is_none() && a.row(of_a2).is_none());

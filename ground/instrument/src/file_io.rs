@@ -5,8 +5,9 @@
 //! share them. 3. What a file counted that is gone is kept by class, so that the figures of a class are the sum over all
 //! files there ever were. 4. A file without room is lost: counted as such, and its operations nowhere.
 
-use crate::Class;
 use crate::io::{IoFigures, IoOperation, IoTotals};
+use crate::past::{Wait, WaitObject, record_wait};
+use crate::{Class, Operation};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,8 @@ crate::classes! {
 #[derive(Debug)]
 struct KnownFile {
     class: &'static Class,
+    /// Its full name, or its last one.
+    name: Mutex<Arc<str>>,
     figures: IoFigures,
     /// Changed under the list's mutex.
     handles: AtomicU64,
@@ -72,6 +75,30 @@ static FILES: LazyLock<Mutex<Files>> = LazyLock::new(|| {
     })
 });
 
+impl KnownFile {
+    fn add(self: &Arc<Self>, operation: Operation, ns: Option<u64>, bytes: u64) {
+        self.figures.add(self.class, operation.of_io(), ns, bytes);
+        if self.class.recorded() {
+            let name = Arc::clone(&self.name.lock().unwrap_or_else(PoisonError::into_inner));
+            let number = Arc::as_ptr(self).addr() as u64;
+            record(self.class, (operation, ns, bytes), name, number);
+        }
+    }
+}
+
+/// Keeps an operation as a wait that is over.
+#[cold]
+fn record(
+    class: &'static Class,
+    (operation, ns, bytes): (Operation, Option<u64>, u64),
+    name: Arc<str>,
+    number: u64,
+) {
+    let amount = (operation.of_io() != IoOperation::Misc).then_some(bytes);
+    let object = WaitObject { kind: Some("FILE"), name: Some(name), ..WaitObject::default() };
+    record_wait(class, Wait { operation, ns, number, object, amount });
+}
+
 fn files() -> MutexGuard<'static, Files> {
     // Every critical section leaves the list consistent at each step, so poison says nothing.
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -91,14 +118,16 @@ impl Files {
             self.lost.instances += 1;
             return None;
         }
+        let name: Arc<str> = name.into();
         let known = Arc::new(KnownFile {
             class,
+            name: Mutex::new(Arc::clone(&name)),
             figures: IoFigures::new(),
             handles: AtomicU64::new(0),
             removed: AtomicBool::new(false),
         });
-        MEMORY.take(bytes_of(name));
-        self.named.insert(name.into(), Arc::clone(&known));
+        MEMORY.take(bytes_of(&name));
+        self.named.insert(name, Arc::clone(&known));
         Some(known)
     }
 
@@ -154,9 +183,9 @@ impl FileHandle {
     }
 
     /// Counts an operation; `ns` if it was timed.
-    pub fn add(&self, operation: IoOperation, ns: Option<u64>, bytes: u64) {
+    pub fn add(&self, operation: Operation, ns: Option<u64>, bytes: u64) {
         if let Some(known) = &self.0 {
-            known.figures.add(known.class, operation, ns, bytes);
+            known.add(operation, ns, bytes);
         }
     }
 }
@@ -177,15 +206,18 @@ impl Drop for FileHandle {
 }
 
 /// Counts what was done to a file by its name, which was no reading or writing. It is not added to the files by that.
-pub fn add_by_name(class: &'static Class, name: &str, ns: Option<u64>) {
+pub fn add_by_name(class: &'static Class, name: &str, operation: Operation, ns: Option<u64>) {
     class.id();
     let mut files = files();
     match files.named.get(name).cloned() {
-        Some(known) => known.figures.add(known.class, IoOperation::Misc, ns, 0),
+        Some(known) => known.add(operation, ns, 0),
         None => {
             let figures = IoFigures::new();
-            figures.add(class, IoOperation::Misc, ns, 0);
+            figures.add(class, operation.of_io(), ns, 0);
             files.ended.entry(class.id()).or_default().add(&figures.totals());
+            if class.recorded() {
+                record(class, (operation, ns, 0), name.into(), 0);
+            }
         }
     }
 }
@@ -200,7 +232,9 @@ pub fn file_renamed(from: &str, to: &str) {
     let mut files = files();
     files.unname(to);
     if let Some(known) = files.named.remove(from) {
-        files.named.insert(to.into(), known);
+        let name: Arc<str> = to.into();
+        *known.name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&name);
+        files.named.insert(name, known);
     }
 }
 
@@ -290,9 +324,9 @@ mod tests {
     fn a_file_is_there_until_it_is_removed_and_its_figures_stay() {
         let a = FileHandle::open(&CLASS, "/t/a");
         let again = FileHandle::open(&CLASS, "/t/a");
-        a.add(IoOperation::Read, Some(7), 100);
-        again.add(IoOperation::Read, Some(3), 50);
-        again.add(IoOperation::Misc, None, 9);
+        a.add(Operation::Read, Some(7), 100);
+        again.add(Operation::Read, Some(3), 50);
+        again.add(Operation::Sync, None, 9);
         let report = of("/t/a").unwrap();
         let [read, write, misc] = report.totals.operations;
         assert_eq!((report.handles, report.totals.bytes_read), (2, 150));
@@ -304,14 +338,14 @@ mod tests {
         assert!(of("/t/a").is_none() && of("/t/b").unwrap().number == report.number);
         let open = FileHandle::open(&CLASS, "/t/b");
         file_removed("/t/b");
-        open.add(IoOperation::Write, None, 5);
+        open.add(Operation::Write, None, 5);
         assert_eq!(of("/t/b").unwrap().totals.bytes_written, 5);
         let other = FileHandle::open(&CLASS, "/t/b");
         assert_ne!(of_class().bytes_read, 0);
         drop(open);
         assert_eq!(of("/t/b").unwrap().totals, IoTotals::default(), "another file of this name");
-        add_by_name(&CLASS, "/t/b", None);
-        add_by_name(&CLASS, "/t/nothing", None);
+        add_by_name(&CLASS, "/t/b", Operation::Stat, None);
+        add_by_name(&CLASS, "/t/nothing", Operation::Stat, None);
         let sums = of_class();
         assert_eq!((sums.bytes_read, sums.bytes_written, sums.all().count), (150, 5, 6));
         drop(other);
@@ -322,7 +356,7 @@ mod tests {
 
         set_file_limits(FileLimits { instances: 1, handles: 2 });
         let some = ["/t/c", "/t/d", "/t/c", "/t/c"].map(|name| FileHandle::open(&CLASS, name));
-        some.iter().for_each(|file| file.add(IoOperation::Read, None, 1));
+        some.iter().for_each(|file| file.add(Operation::Read, None, 1));
         assert_eq!(files_lost(), FilesLost { instances: 1, handles: 1 });
         assert_eq!(of_class().bytes_read, 2);
         set_file_limits(FileLimits::DEFAULT);

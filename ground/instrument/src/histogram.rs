@@ -106,8 +106,12 @@ impl Buckets {
         other.0.iter().for_each(|(bucket, n)| self.add_to(*bucket, *n));
     }
 
-    pub(crate) fn add_histogram(&mut self, histogram: &Histogram) {
-        self.merge(histogram.0.iter().map(|count| count.load(Relaxed).into()));
+    /// Adds what a histogram has had since it had `before`.
+    pub(crate) fn add_histogram(&mut self, histogram: &Histogram, before: &Buckets) {
+        let since = |(bucket, count): (usize, &AtomicU32)| {
+            u64::from(count.load(Relaxed).wrapping_sub(before.count(bucket) as u32))
+        };
+        self.merge(histogram.0.iter().enumerate().map(since));
     }
 
     /// Adds numbers by bucket.
@@ -192,7 +196,7 @@ mod tests {
             histogram.add(bucket_of_statement(ns));
         }
         let mut buckets = Buckets::default();
-        buckets.add_histogram(&histogram);
+        buckets.add_histogram(&histogram, &Buckets::new());
         buckets.add(&buckets.clone());
         assert_eq!((buckets.count(0), buckets.count(1), buckets.count_until(1)), (6, 2, 8));
         assert_eq!(buckets.quantile(0.5), 10_000_000);

@@ -11,8 +11,10 @@ use crate::brief::{Brief, Taken};
 use crate::digest::{Digest, DigestRow};
 use crate::prepared::PreparedRow;
 use crate::ring::Ring;
+use crate::stat::Tally;
 use crate::statement::{StatementEnd, Sums};
 use crate::transaction::{OwnTransaction, SavepointCounts, TransactionRecord};
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -184,14 +186,45 @@ impl EndedTransaction {
 #[derive(Debug)]
 struct Shared {
     thread_id: u64,
+    /// How many events have ended; the session's own to write.
+    events: Tally,
     rings: Brief<Rings>,
+}
+
+/// How a session numbers its statements and transactions.
+#[derive(Debug)]
+pub(crate) struct EventNumber(Arc<Shared>);
+
+impl EventNumber {
+    /// The number of the statement that runs.
+    pub fn next(&self) -> u64 {
+        self.0.events.get() + 1
+    }
+
+    /// The session has ended.
+    pub fn is_over(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
+/// How the session numbers its events that runs as a thread; `None` before the first.
+pub(crate) fn event_number(thread_id: u64) -> Option<EventNumber> {
+    let sessions = lock(&SESSIONS);
+    let found = sessions.iter().find(|session| session.thread_id == thread_id);
+    found.cloned().map(EventNumber)
+}
+
+/// The number of the statement that each live session runs or will run next, by THREAD_ID; those are missing that have run
+/// none.
+pub fn next_events() -> HashMap<u64, u64> {
+    let sessions = lock(&SESSIONS);
+    sessions.iter().map(|session| (session.thread_id, session.events.get() + 1)).collect()
 }
 
 /// What a session ran last. Dropped, it is gone.
 #[derive(Debug)]
 pub struct SessionHistory {
     shared: Arc<Shared>,
-    events: u64,
     /// The number of the transaction that goes on.
     active: Option<u64>,
 }
@@ -199,17 +232,18 @@ pub struct SessionHistory {
 impl SessionHistory {
     /// Of a session that runs as this thread.
     pub fn new(thread_id: u64) -> SessionHistory {
-        let shared = Arc::new(Shared { thread_id, rings: Brief::default() });
+        let (events, rings) = (Tally::default(), Brief::default());
+        let shared = Arc::new(Shared { thread_id, events, rings });
         lock(&SESSIONS).push(Arc::clone(&shared));
-        SessionHistory { shared, events: 0, active: None }
+        SessionHistory { shared, active: None }
     }
 
     /// Lets events be added, together.
     #[inline]
     pub fn open(&mut self) -> HistoryWriter<'_> {
-        let SessionHistory { shared, events, active } = self;
+        let SessionHistory { shared, active } = self;
         let (thread_id, rings) = (shared.thread_id, shared.rings.take());
-        HistoryWriter { thread_id, rings, events, active }
+        HistoryWriter { thread_id, rings, events: &shared.events, active }
     }
 
     /// The session is idle: what it keeps of its digests' figures is needed elsewhere.
@@ -230,7 +264,7 @@ impl SessionHistory {
 impl SessionHistory {
     /// The number of the event that ends next.
     pub fn next_event_id(&self) -> u64 {
-        self.events + 1
+        self.shared.events.get() + 1
     }
 }
 
@@ -244,17 +278,24 @@ impl Drop for SessionHistory {
 pub struct HistoryWriter<'h> {
     thread_id: u64,
     rings: Taken<'h, Rings>,
-    events: &'h mut u64,
+    events: &'h Tally,
     active: &'h mut Option<u64>,
 }
 
 impl HistoryWriter<'_> {
+    /// The number of the next event.
+    #[inline(always)]
+    fn number(&self) -> u64 {
+        let number = self.events.get() + 1;
+        self.events.set(number);
+        number
+    }
+
     /// Adds a statement that ended; `long`: also to the history of all sessions.
     #[inline]
     pub fn add_statement(&mut self, end: &StatementEnd<'_>, recorded: &Recorded<'_>, long: bool) {
-        *self.events += 1;
-        let id =
-            EventId { thread_id: self.thread_id, event_id: *self.events, nesting: *self.active };
+        let event_id = self.number();
+        let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
         if let Some(place) = self.rings.statements.place(|| RECORDS_MAX.load(Relaxed)) {
             write(place, &id, end, recorded);
         }
@@ -266,21 +307,20 @@ impl HistoryWriter<'_> {
     /// A transaction begins that goes on beyond its statement, which was added before.
     #[cold]
     pub fn begin_transaction(&mut self, mut record: TransactionRecord) {
-        record.nesting = NonZeroU64::new(*self.events);
-        *self.events += 1;
-        record.event_id = *self.events;
-        *self.active = Some(*self.events);
+        record.nesting = NonZeroU64::new(self.events.get());
+        record.event_id = self.number();
+        *self.active = Some(record.event_id);
         self.rings.active = Some(record);
     }
 
     /// Adds the transaction that the statement which was added last was by itself, to the session's history alone.
     #[inline(always)]
     pub fn add_own_transaction(&mut self, own: OwnTransaction, keep: bool) {
-        *self.events += 1;
+        let event_id = self.number();
         if keep
             && let Some(place) = self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed))
         {
-            (place.own, place.event_id) = (own, *self.events);
+            (place.own, place.event_id) = (own, event_id);
             if place.other.is_some() {
                 place.other = None;
             }
@@ -290,16 +330,15 @@ impl HistoryWriter<'_> {
     /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own.
     pub fn end_transaction(&mut self, mut record: TransactionRecord, keep: bool, long: bool) {
         if record.is_autocommit {
-            record.nesting = NonZeroU64::new(*self.events);
-            *self.events += 1;
-            record.event_id = *self.events;
+            record.nesting = NonZeroU64::new(self.events.get());
+            record.event_id = self.number();
         } else {
             let begun = self.rings.active.take();
             *self.active = None;
             let Some(begun) = begun else { return };
             (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
         }
-        record.end_event_id = NonZeroU64::new(*self.events);
+        record.end_event_id = NonZeroU64::new(self.events.get());
         if keep
             && let Some(place) = self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed))
         {

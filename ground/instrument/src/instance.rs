@@ -25,6 +25,8 @@ struct Instance {
     /// The thread that has it alone, 0: none that was seen to take it; and the window of holds in which it was seen.
     locked_by: AtomicU64,
     locked_in: AtomicU64,
+    /// Threads that have it together, of those that were seen to take it in that window.
+    readers: AtomicU64,
     /// How often instances had been emptied when this was written last.
     emptied: AtomicU64,
     /// Where it is in the list; changed under the list's mutex.
@@ -78,6 +80,7 @@ impl InstanceCell {
             wait_ns_max: AtomicU64::new(0),
             locked_by: AtomicU64::new(0),
             locked_in: AtomicU64::new(0),
+            readers: AtomicU64::new(0),
             emptied: AtomicU64::new(EMPTIED.load(Relaxed)),
             place: AtomicUsize::new(list.len()),
         });
@@ -94,7 +97,7 @@ impl InstanceCell {
             let instance = self.get(class);
             instance.renew();
             instance.uses.store(instance.uses.load(Relaxed) + 1, Relaxed);
-            instance.locked_in.store(window(), Relaxed);
+            instance.begin_window();
             instance.locked_by.store(page().thread_id(), Relaxed);
         }
     }
@@ -115,6 +118,32 @@ impl InstanceCell {
             instance.renew();
             instance.uses.fetch_add(1, Relaxed);
         }
+    }
+
+    /// As [`InstanceCell::used_shared`], by a thread that gives it back ([`InstanceCell::freed_shared`]).
+    pub fn shared(&self, class: &'static Class) {
+        self.used_shared(class);
+        if class.held() {
+            let instance = self.get(class);
+            instance.begin_window();
+            instance.readers.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// A thread that was seen to take the owner in this window, not alone, is about to give it back.
+    pub fn freed_shared(&self) {
+        let found = self.0.load(Ordering::Acquire);
+        if !found.is_null() {
+            // SAFETY: as in `get`.
+            let instance = unsafe { &*found };
+            let one_less = |n: u64| n.checked_sub(1);
+            let _ = instance.readers.fetch_update(Relaxed, Relaxed, one_less);
+        }
+    }
+
+    /// OBJECT_INSTANCE_BEGIN of an owner that is waited for.
+    pub fn number(&self, class: &'static Class) -> u64 {
+        ptr::from_ref(self.get(class)).addr() as u64
     }
 
     /// The owner was waited for.
@@ -147,6 +176,16 @@ impl Instance {
         }
     }
 
+    /// Who has it is told of this window from now on: who took it in another one may have given it back unseen.
+    fn begin_window(&self) {
+        let window = window();
+        if self.locked_in.load(Relaxed) != window {
+            self.locked_in.store(window, Relaxed);
+            self.locked_by.store(0, Relaxed);
+            self.readers.store(0, Relaxed);
+        }
+    }
+
     fn report(self: &Arc<Instance>) -> InstanceReport {
         let current = self.emptied.load(Relaxed) == EMPTIED.load(Relaxed);
         let get = |figure: &AtomicU64| if current { figure.load(Relaxed) } else { 0 };
@@ -156,6 +195,7 @@ impl Instance {
         InstanceReport {
             class: self.class,
             locked_by: (locked_by != 0).then_some(locked_by),
+            readers: if seen { self.readers.load(Relaxed) } else { 0 },
             number: Arc::as_ptr(self).addr() as u64,
             uses: get(&self.uses),
             waits: StatTotals {
@@ -207,6 +247,8 @@ pub struct InstanceReport {
     pub number: u64,
     /// The THREAD_ID of who has it alone; `None`: nobody, or its holds are not timed.
     pub locked_by: Option<u64>,
+    /// How many threads have it together; 0 where its holds are not timed.
+    pub readers: u64,
     /// Uses: all while the class is counted, and those that had to wait at any time.
     pub uses: u64,
     /// Waits.

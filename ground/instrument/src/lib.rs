@@ -21,6 +21,7 @@ pub const LATCH_INSTRUMENTS: bool = cfg!(feature = "latch-instruments");
 #[doc(hidden)]
 pub use linkme;
 
+mod attributes;
 mod brief;
 mod class;
 mod consumers;
@@ -34,7 +35,9 @@ mod history;
 mod instance;
 mod io;
 mod memory;
+mod operation;
 mod page;
+mod past;
 mod plan;
 mod prepared;
 mod registry;
@@ -49,16 +52,21 @@ mod switched;
 mod table_io;
 mod transaction;
 
+pub use attributes::{
+    attributes_lost, attributes_sent, forget_attributes_lost, longest_attributes,
+    set_attribute_bytes_max,
+};
 pub use class::{
     Class, ClassKind, CondClass, DECLARED, ENABLED, ErrorClass, FileClass, HELD, IDLE, IdleClass,
-    Level, LockClass, MemoryClass, MutexClass, RwLockClass, SocketClass, StageClass,
+    Level, LockClass, MemoryClass, MutexClass, RECORDED, RwLockClass, SocketClass, StageClass,
     StatementClass, TIMED, TableIoClass, ThreadClass, TransactionClass, WaitClass,
 };
 pub use consumers::{Consumer, Consumers, consumers, consumes, switch_consumer};
 pub use counter::Counter;
 pub use digest::{
     Digest, DigestKey, DigestPlace, DigestReport, DigestRow, DigestTotals, Sample, SessionDigests,
-    digests, digests_lost, forget_digests, forget_digests_lost, set_digest_limits,
+    digests, digests_lost, empty_digest_histograms, forget_digests, forget_digests_lost,
+    set_digest_limits,
 };
 pub use errors::{ERROR, ErrorName, ErrorTotals, errors};
 pub use figures::{Figures, PageFigures};
@@ -71,23 +79,31 @@ pub use history::{
     Failure, HistoryWriter, Recorded, RecordedText, SessionHistory, StatementRecord,
     current_transactions, empty_long_statement_history, empty_long_transaction_history,
     empty_statement_histories, empty_transaction_histories, long_statement_history,
-    long_transaction_history, set_history_limits, set_transaction_history_limits,
+    long_transaction_history, next_events, set_history_limits, set_transaction_history_limits,
     statement_histories, transaction_histories,
 };
 pub use instance::{InstanceCell, InstanceReport, empty_instances, instances};
 pub use io::{IO_OPERATIONS, IoOperation, IoTotals};
 pub use memory::{AmountTotals, MemoryReport, MemoryUse, empty_memory, memory_reports};
+pub use operation::Operation;
 pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
+pub use past::{
+    Kept, Nesting, PastEvent, StageRecord, Surroundings, Wait, WaitObject, WaitRecord,
+    empty_last_waits, empty_long_stage_history, empty_long_wait_history, empty_stage_histories,
+    empty_wait_histories, last_waits, long_stage_history, long_wait_history, next_waits_and_stages,
+    record_wait, record_wait_between, set_stage_history_limits, set_wait_history_limits,
+    stage_histories, surround, wait_histories,
+};
 pub use plan::{Depth, Plan};
 pub use prepared::{
     PreparedOf, PreparedReport, PreparedRow, empty_prepared, forget_prepared_lost, prepared_lost,
     set_prepared_limit,
 };
 pub use registry::{
-    Holds, PageRegistration, Rule, attach, class_numbered, classes, completed, contended, count,
-    current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds, is_on, level,
-    live_stages, lost, name_thread, raise, register, register_declared, reset_holds, set_current,
-    set_level, set_rules, switch, totals, turn_off, used, window,
+    Holds, PageRegistration, Rule, attach, class_named, class_numbered, classes, completed,
+    contended, count, current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds,
+    is_on, level, live_stages, lost, name_thread, raise, register, register_declared, reset_holds,
+    set_current, set_level, set_rules, switch, totals, turn_off, used, window,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,
@@ -105,8 +121,8 @@ pub use statement::{
 };
 pub use switched::{note_switch, switched};
 pub use table_io::{
-    OperationTotals, ROW_OPERATIONS, RowOperation, TABLE_IO, TableFigures, TableIo, close_table_io,
-    empty_table_io,
+    LockTotals, OperationTotals, ROW_OPERATIONS, RowOperation, TABLE_IO, TABLE_LOCK, TableFigures,
+    TableIo, close_table_io, empty_table_io,
 };
 pub use transaction::{
     OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,

@@ -7,6 +7,7 @@
 use crate::errors::{ERROR_ROWS, ErrorRow, ErrorTotals, row_of};
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::histogram::{Buckets, STATEMENT_BUCKETS};
+use crate::past;
 use crate::registry;
 use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
@@ -277,7 +278,9 @@ impl Totals {
         self.merge(page, Tally::take);
         page.lock_ns.take();
         page.watched.take();
-        page.thread_id.take();
+        if page.thread_id() != 0 {
+            page.set_thread_id(0);
+        }
         Figures::ALL.into_iter().for_each(|figures| page.renew(figures));
     }
 
@@ -424,7 +427,16 @@ impl CounterPage {
 
     /// Whose page it is; 0: nobody's any more, since its figures went elsewhere.
     pub fn set_thread_id(&self, thread_id: u64) {
+        let before = self.thread_id.get();
         self.thread_id.set(thread_id);
+        if before != 0 && before != thread_id {
+            past::forget(before);
+        }
+    }
+
+    /// Whether its writer is in a stage.
+    pub(crate) fn is_in_stage(&self) -> bool {
+        self.stage.is_on()
     }
 
     /// Adds a transaction that ended, timed or not. Only the page's writer calls it, under a present [`Plan`](crate::Plan).

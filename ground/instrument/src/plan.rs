@@ -5,8 +5,8 @@
 //! they were emptied.
 
 use crate::{
-    Consumer, CounterPage, ENABLED, IDLE, INSTRUMENTS, STATEMENTS, TIMED, TRANSACTION, consumes,
-    switched,
+    Consumer, CounterPage, ENABLED, IDLE, INSTRUMENTS, RECORDED, STATEMENTS, TIMED, TRANSACTION,
+    consumes, switched,
 };
 
 /// How statements are collected.
@@ -40,6 +40,8 @@ pub struct Plan {
     pub idle: bool,
     /// They are timed.
     pub times_idle: bool,
+    /// They are kept among the waits that are over.
+    pub records_idle: bool,
 }
 
 impl Plan {
@@ -55,6 +57,7 @@ impl Plan {
             transaction_history: false,
             idle: false,
             times_idle: false,
+            records_idle: false,
         }
     }
 
@@ -99,6 +102,7 @@ impl Plan {
             transaction_history: keeps(Consumer::TransactionsHistory),
             idle: idle & ENABLED != 0,
             times_idle: idle & TIMED != 0,
+            records_idle: idle & RECORDED != 0,
         }
     }
 }

@@ -192,6 +192,11 @@ pub fn class_numbered(id: u16) -> Option<&'static Class> {
     classes().into_iter().find(|class| class.id_if_registered() == Some(id))
 }
 
+/// The class of a name.
+pub fn class_named(name: &str) -> Option<&'static Class> {
+    classes().into_iter().find(|class| class.name() == name)
+}
+
 /// The numbers of the classes registered so far.
 pub(crate) fn ids() -> impl Iterator<Item = u16> {
     let len = CLASSES_LEN.load(Ordering::Acquire);

@@ -3,8 +3,9 @@
 //! 1. A socket is known as long as its handle is. 2. What sockets counted that are closed is kept by class, so that the figures
 //! of a class are the sum over all sockets there ever were.
 
-use crate::Class;
 use crate::io::{IoFigures, IoOperation, IoTotals};
+use crate::past::{Wait, WaitObject, record_wait_between};
+use crate::{Class, Operation};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -73,8 +74,23 @@ impl SocketHandle {
     }
 
     /// Counts an operation; `ns` if it was timed.
-    pub fn add(&self, operation: IoOperation, ns: Option<u64>, bytes: u64) {
-        self.0.figures.add(self.0.class, operation, ns, bytes);
+    pub fn add(&self, operation: Operation, ns: Option<u64>, bytes: u64) {
+        self.0.figures.add(self.0.class, operation.of_io(), ns, bytes);
+        if self.0.class.recorded() {
+            self.record(operation, ns, bytes);
+        }
+    }
+
+    /// Keeps it as a wait that is over.
+    #[cold]
+    fn record(&self, operation: Operation, ns: Option<u64>, bytes: u64) {
+        let SocketPlace { thread_id, ip, port, .. } = &self.0.place;
+        let name = Some(format!("{ip}:{port}").into());
+        let object = WaitObject { kind: Some("SOCKET"), name, ..WaitObject::default() };
+        let amount = (operation.of_io() != IoOperation::Misc).then_some(bytes);
+        let number = Arc::as_ptr(&self.0).addr() as u64;
+        let wait = Wait { operation, ns, number, object, amount };
+        record_wait_between(*thread_id, self.0.class, wait);
     }
 }
 
@@ -151,8 +167,8 @@ mod tests {
         };
         let (a, b) = (SocketHandle::open(&CLASS, place(1)), SocketHandle::open(&CLASS, place(2)));
         assert!(a.counted().is_none(), "sockets are not counted unless somebody wants it");
-        a.add(IoOperation::Read, Some(5), 10);
-        b.add(IoOperation::Write, None, 20);
+        a.add(Operation::Receive, Some(5), 10);
+        b.add(Operation::Send, None, 20);
         assert_eq!(mine().len(), 2);
         drop(a);
         assert_eq!((mine().len(), mine()[0].place.port), (1, 2));

@@ -5,9 +5,10 @@
 //! MySQL's that do so.
 
 use crate::page::CounterPage;
+use crate::past::record_stage;
 use crate::registry::page;
 use crate::stat::Tally;
-use crate::{ENABLED, StageClass, TIMED, class_numbered};
+use crate::{ENABLED, RECORDED, StageClass, TIMED, class_numbered};
 use std::sync::atomic::{Ordering, fence};
 
 /// The words of the stage that goes on; all zero: none does.
@@ -47,6 +48,11 @@ impl StageWords {
         self.class.publish(u64::from(id) + 1);
     }
 
+    /// Whether a stage goes on.
+    pub fn is_on(&self) -> bool {
+        self.class.get() != 0
+    }
+
     fn read(&self, thread_id: u64) -> Option<LiveStage> {
         let class = self.class.acquire();
         let id = u16::try_from(class.checked_sub(1)?).ok()?;
@@ -80,11 +86,16 @@ pub fn set_work_completed(work_completed: u64) {
 /// The stage took so long, and is over.
 pub fn end_stage(class: &'static StageClass, ns: u64) {
     let (page, flags) = (page(), class.flags());
-    page.stage().class.set(0);
+    let stage = page.stage();
+    let was_seen = stage.class.take() != 0;
     if flags & ENABLED != 0
         && let Some(number) = class.stage_number()
     {
-        page.add_stage(number, (flags & TIMED != 0).then_some(ns));
+        let ns = (flags & TIMED != 0).then_some(ns);
+        page.add_stage(number, ns);
+        if flags & RECORDED != 0 && was_seen {
+            record_stage(class, ns, (stage.work_completed.get(), stage.work_estimated.get()));
+        }
     }
 }
 

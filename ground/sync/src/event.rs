@@ -7,9 +7,9 @@
 //!    is still what it was when announced.
 
 use crate::lot::{Parked, Pick, lot};
-use crate::waiting::Waiting;
+use crate::waiting::{About, Waiting};
 use crate::{Deadline, WaitResult, with_current};
-use instrument::{Class, ClassKind, CondClass, InstanceCell, LockClass};
+use instrument::{Class, ClassKind, CondClass, InstanceCell, LockClass, Operation};
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
 
@@ -75,7 +75,20 @@ impl Event {
     /// # Panics
     /// When `seen` comes from another event.
     pub fn wait(&self, seen: Prepared<'_>, deadline: Deadline) -> WaitResult {
-        self.wait_as(seen, deadline, true)
+        self.wait_as(seen, deadline, true, None)
+    }
+
+    /// As [`Self::wait`], for something that has names.
+    ///
+    /// # Panics
+    /// When `seen` comes from another event.
+    pub fn wait_about(
+        &self,
+        seen: Prepared<'_>,
+        deadline: Deadline,
+        about: About<'_>,
+    ) -> WaitResult {
+        self.wait_as(seen, deadline, true, Some(about))
     }
 
     /// As [`Self::wait`], and a kill does not end it: for waits that must not be given up.
@@ -83,7 +96,7 @@ impl Event {
     /// # Panics
     /// When `seen` comes from another event.
     pub fn wait_unkillable(&self, seen: Prepared<'_>, deadline: Deadline) -> WaitResult {
-        self.wait_as(seen, deadline, false)
+        self.wait_as(seen, deadline, false, None)
     }
 
     /// Waits until `condition` holds, the deadline passes or the session is killed.
@@ -111,7 +124,13 @@ impl Event {
         }
     }
 
-    fn wait_as(&self, seen: Prepared<'_>, deadline: Deadline, killable: bool) -> WaitResult {
+    fn wait_as(
+        &self,
+        seen: Prepared<'_>,
+        deadline: Deadline,
+        killable: bool,
+        about: Option<About<'_>>,
+    ) -> WaitResult {
         assert!(std::ptr::eq(seen.event, self), "a wait is prepared and done at the same event");
         // A lock is no instance: who holds it and who waits for it is shown apart.
         let instance = (self.class.kind() == ClassKind::Cond).then_some(&self.instance);
@@ -121,7 +140,14 @@ impl Event {
                 instance.used_shared(self.class);
             }
         }
-        let _waiting = Waiting::begin(self.class, self.key(), instance);
+        let operation = match (about, self.class.kind(), deadline) {
+            (Some(_), ..) => Operation::MetadataLock,
+            (None, ClassKind::Lock, _) => Operation::Lock,
+            (None, _, Deadline::Never) => Operation::Wait,
+            (None, ..) => Operation::TimedWait,
+        };
+        let waiting = Waiting::begin(self.class, operation, self.key(), instance);
+        let _waiting = waiting.about(about);
         let parked = with_current(|slot| {
             let slot = slot.filter(|_| killable);
             lot().park(self.key(), 0, slot, deadline, || {

@@ -10,7 +10,7 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, hold};
-use instrument::{InstanceCell, LATCH_INSTRUMENTS, RwLockClass};
+use instrument::{InstanceCell, LATCH_INSTRUMENTS, Operation, RwLockClass};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -85,7 +85,7 @@ impl<T: ?Sized> RwLatch<T> {
         if !self.take(READ, seen, false) {
             self.slow(READ);
         }
-        self.began();
+        self.began(READ);
         RwReadGuard { latch: self, _thread: PhantomData }
     }
 
@@ -95,7 +95,7 @@ impl<T: ?Sized> RwLatch<T> {
         if !self.take(WRITE, 0, false) {
             self.slow(WRITE);
         }
-        self.began();
+        self.began(WRITE);
         RwWriteGuard { latch: self, _thread: PhantomData }
     }
 
@@ -121,7 +121,7 @@ impl<T: ?Sized> RwLatch<T> {
                 return false;
             }
             if self.take(tag, seen, false) {
-                self.began();
+                self.began(tag);
                 return true;
             }
         }
@@ -129,10 +129,13 @@ impl<T: ?Sized> RwLatch<T> {
 
     /// It was taken, for reading or writing.
     #[inline(always)]
-    fn began(&self) {
+    fn began(&self, tag: u8) {
         if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());
-            self.instance.used_shared(self.class);
+            match tag {
+                READ => self.instance.shared(self.class),
+                _ => self.instance.used(self.class),
+            }
         }
     }
 
@@ -148,7 +151,8 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[cold]
     fn slow(&self, tag: u8) {
-        let waiting = Waiting::begin(self.class, self.key(), &self.instance);
+        let operation = if tag == READ { Operation::ReadLock } else { Operation::WriteLock };
+        let waiting = Waiting::begin(self.class, operation, self.key(), &self.instance);
         let mut woken = false;
         loop {
             let seen = self.state.load(Ordering::Relaxed);
@@ -182,7 +186,7 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[inline]
     fn release_read(&self) {
-        let ended = hold::ending(self.class, self.key());
+        let ended = hold::ending(self.class, self.key()).inspect(|_| self.instance.freed_shared());
         let before = self.state.fetch_sub(1, Ordering::Release);
         if before == PARKED | 1 {
             self.wake_next(PARKED);
@@ -194,7 +198,7 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[inline]
     fn release_write(&self) {
-        let ended = hold::ending(self.class, self.key());
+        let ended = hold::ending(self.class, self.key()).inspect(|_| self.instance.freed());
         if self.state.compare_exchange(WRITER, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.wake_next(WRITER | PARKED);
         }

@@ -7,7 +7,7 @@
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, hold};
-use instrument::{InstanceCell, LATCH_INSTRUMENTS, MutexClass};
+use instrument::{InstanceCell, LATCH_INSTRUMENTS, MutexClass, Operation};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -115,7 +115,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[cold]
     fn lock_slow(&self) {
-        let waiting = Waiting::begin(self.class, self.key(), &self.instance);
+        let waiting = Waiting::begin(self.class, Operation::Lock, self.key(), &self.instance);
         loop {
             let seen = self.state.load(Ordering::Relaxed);
             if seen & LOCKED == 0 {

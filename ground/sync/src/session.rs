@@ -8,7 +8,7 @@
 //! 4. A session slot is whole pages: its writes never touch a page that holds anything else.
 
 use crate::lot::lot;
-use instrument::CounterPage;
+use instrument::{CounterPage, Operation};
 use stdx::{CacheLine, LocalAtomic, Ordering, SharedAtomic, class, fence};
 
 /// Metadata-lock grants kept inside a slot. A model scans them step by step, so it has few.
@@ -58,7 +58,7 @@ pub struct SessionSlot {
     pub trx_low: LocalAtomic<u64>,
     /// Held read sides of `DistRwLock`s, one bit each.
     pub(crate) dist: LocalAtomic<u64>,
-    /// Class number + 1 of the wait that is going on; 0 is none.
+    /// Class number + 1 of the wait that is going on, above it what for; 0 is none.
     pub wait_class: LocalAtomic<u32>,
     /// What is waited for: an address or an id.
     pub wait_object: LocalAtomic<u64>,
@@ -80,6 +80,8 @@ pub struct SessionSlot {
 pub struct LiveWait {
     /// Number of its class: [`instrument::class_numbered`].
     pub class: u16,
+    /// What for.
+    pub operation: Operation,
     /// What is waited for: an address or an id.
     pub object: u64,
     /// When it began, in [`crate::now_ns`] nanoseconds.
@@ -186,9 +188,10 @@ impl SessionSlot {
 
     /// The wait the session is in, as its thread last published it.
     pub fn live_wait(&self) -> Option<LiveWait> {
-        let class = self.wait_class.load(Ordering::Acquire).checked_sub(1)?;
+        let word = self.wait_class.load(Ordering::Acquire);
         Some(LiveWait {
-            class: class as u16,
+            class: (word as u16).checked_sub(1)?,
+            operation: Operation::numbered((word >> 16) as u8),
             object: self.wait_object.load(Ordering::Relaxed),
             start_ns: self.wait_start_ns.load(Ordering::Relaxed),
         })

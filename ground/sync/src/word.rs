@@ -15,7 +15,7 @@
 use crate::lot::{Pick, lot};
 use crate::waiting::Waiting;
 use crate::{Deadline, held, hold, sched};
-use instrument::RwLockClass;
+use instrument::{Operation, RwLockClass};
 use std::cell::Cell;
 use stdx::{Ordering, SharedAtomic, class, fence};
 
@@ -372,7 +372,11 @@ impl PageWord {
     #[cold]
     fn wait(&self, want: u8) {
         let key = self.key();
-        let waiting = Waiting::begin(&CLASS, key, None);
+        let operation = match want {
+            WANT_EXCLUSIVE => Operation::ExclusiveLock,
+            _ => Operation::SharedLock,
+        };
+        let waiting = Waiting::begin(&CLASS, operation, key, None);
         while self.load().blocks(want) && waiting.may_spin() {}
         let counter = lot().counter(key);
         counter.fetch_add(1, Ordering::SeqCst);

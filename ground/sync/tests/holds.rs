@@ -8,8 +8,8 @@
     reason = "host is above this crate"
 )]
 
-use instrument::{HELD, HoldTotals, Level, MutexClass, RwLockClass};
-use std::sync::{Mutex as TurnMutex, MutexGuard as Turn, PoisonError};
+use instrument::{ClassKind, HELD, HoldTotals, Level, MutexClass, RwLockClass};
+use std::sync::{Mutex as TurnMutex, MutexGuard as Turn, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 use sync::{Mutex, PageWord, RwLatch, now_ns};
@@ -132,6 +132,63 @@ fn nested_holds_end_in_any_order() {
     assert_eq!((outer.acquisitions, inner.acquisitions), (1, 2));
     assert!((2_000_000..=outer_ns_max).contains(&outer.hold_ns_sum), "{}", outer.hold_ns_sum);
     assert!(inner.hold_ns_max >= 6_000_000, "{}", inner.hold_ns_max);
+}
+
+#[test]
+fn who_has_a_latch_is_known_of_holds_that_began_in_the_window() {
+    static CLASS: RwLockClass = RwLockClass::new("wait/synch/rwlock/test/owners");
+    let _measuring = measure(Level::Default);
+    let latch = RwLatch::new(&CLASS, ());
+    let owners = || {
+        let all = instrument::instances(|kind| kind == ClassKind::RwLock);
+        let mine = all.into_iter().find(|i| i.class.name() == CLASS.name());
+        mine.map(|i| (i.locked_by, i.readers, i.uses))
+    };
+    /// A reader in a thread of its own, until this is dropped.
+    struct Reader<'s>(mpsc::Sender<()>, Option<thread::ScopedJoinHandle<'s, ()>>);
+    impl Drop for Reader<'_> {
+        fn drop(&mut self) {
+            let _ = self.0.send(());
+            self.1.take().unwrap().join().unwrap();
+        }
+    }
+    instrument::name_thread(77);
+    thread::scope(|scope| {
+        let read = || {
+            let ((begun, begin), (end, ended)) = (mpsc::channel(), mpsc::channel());
+            let latch = &latch;
+            let reader = scope.spawn(move || {
+                let guard = latch.read();
+                begun.send(()).unwrap();
+                let _ = ended.recv();
+                drop(guard);
+            });
+            begin.recv().unwrap();
+            Reader(end, Some(reader))
+        };
+        let unseen = read();
+        instrument::set_level(Level::Synch, now_ns());
+        let (seen, other) = (read(), read());
+        assert_eq!(owners(), Some((None, 2, 2)));
+        drop(unseen);
+        assert_eq!(owners(), Some((None, 2, 2)), "its hold was not seen, nor is its end");
+        drop(other);
+        assert_eq!(owners(), Some((None, 1, 2)));
+        drop(seen);
+        let alone = latch.write();
+        assert_eq!(owners(), Some((Some(77), 0, 3)));
+        drop(alone);
+        assert_eq!(owners(), Some((None, 0, 3)));
+        let before = read();
+        instrument::reset_holds(now_ns());
+        assert_eq!(owners(), Some((None, 0, 4)), "another window");
+        let after = read();
+        drop(before);
+        assert_eq!(owners(), Some((None, 1, 5)));
+        drop(after);
+        assert_eq!(owners(), Some((None, 0, 5)));
+    });
+    instrument::name_thread(0);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 
 use crate::process::Process;
-use instrument::{Counter, IoOperation, SocketHandle, SocketPlace};
+use instrument::{Counter, Operation, SocketHandle, SocketPlace};
 use session::Severity;
 
 instrument::classes! {
@@ -56,7 +56,7 @@ impl Socket {
 
     fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
         let recv = || recv(&self.fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n);
-        watched::on_socket(self.handle.get(), IoOperation::Read, recv, |n| *n)
+        watched::on_socket(self.handle.get(), Operation::Receive, recv, |n| *n)
     }
 
     /// Sends everything, waiting up to `timeout_s` seconds for room.
@@ -64,7 +64,7 @@ impl Socket {
         let mut until = None;
         while !bytes.is_empty() {
             let send = || send(&self.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-            match watched::on_socket(self.handle.get(), IoOperation::Write, send, |n| *n) {
+            match watched::on_socket(self.handle.get(), Operation::Send, send, |n| *n) {
                 Ok(n) => bytes = &bytes[n..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
@@ -89,7 +89,7 @@ impl Socket {
     /// As [`Self::wait`], in the middle of a command.
     fn wait_within(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
         let wait = || self.wait(what, left);
-        watched::on_socket(self.handle.get(), IoOperation::Misc, wait, |_| 0)
+        watched::on_socket(self.handle.get(), Operation::Select, wait, |_| 0)
     }
 
     /// Waits until the socket is ready or the time is over; false when it is over.

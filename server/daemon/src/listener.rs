@@ -8,7 +8,7 @@
 
 use crate::connection::{self, Socket};
 use crate::process::Process;
-use instrument::{IoOperation, SocketHandle, SocketPlace};
+use instrument::{Operation, SocketHandle, SocketPlace};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Shutdown, SocketFlags, SocketType, bind, listen, shutdown, socket_with, sockopt,
@@ -175,7 +175,7 @@ pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Liste
             Ok((fd, peer)) if !process.is_stopping() => {
                 if handle.counted().is_some() {
                     // How long nobody came says nothing.
-                    handle.add(IoOperation::Misc, None, 0);
+                    handle.add(Operation::Open, None, 0);
                 }
                 begin(process, server, fd, peer);
             }

@@ -2,7 +2,8 @@
 
 use crate::core::{Core, Digested, Ended};
 use crate::logs::hidden;
-use instrument::{Depth, Failure, INSTRUMENTS, RecordedText};
+use instrument::{Depth, Failure, IDLE, INSTRUMENTS, Operation, RecordedText, Wait, WaitObject};
+use stdx::Ordering;
 use wire::Command;
 
 impl Core {
@@ -14,8 +15,20 @@ impl Core {
             let since_ns = self.env.server.registry.entry(self.slot).since_ns();
             let waited_ns = plan.times_idle.then(|| now_ns.saturating_sub(since_ns));
             self.client.slot().counters.add_idle(waited_ns);
+            if plan.records_idle {
+                self.record_idle(waited_ns);
+            }
         }
         self.events.begin(instrument, now_ns);
+    }
+
+    /// Keeps the wait for the client among the waits that are over.
+    #[cold]
+    fn record_idle(&self, ns: Option<u64>) {
+        let object = WaitObject::default();
+        let wait = Wait { operation: Operation::Idle, ns, number: 0, object, amount: None };
+        let thread_id = self.client.slot().thread_id.load(Ordering::Relaxed);
+        instrument::record_wait_between(thread_id, &IDLE, wait);
     }
 
     /// Adds the statement that runs to the figures; `text` is what was written of it.

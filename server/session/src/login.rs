@@ -99,16 +99,16 @@ pub struct Login {
 /// The plugin the greeting names.
 pub const DEFAULT_PLUGIN: Plugin = Plugin::CachingSha2;
 
-/// The first of a client's attributes that take no more bytes than MySQL keeps by default; what is lost is counted in an
-/// attribute of its own.
+/// The first of a client's attributes for which there is room; what is lost is counted in an attribute of its own.
 fn kept_attributes(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
-    const BYTES_MAX: usize = 512;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    // Each has its length before it.
+    let size = |(name, value): &handshake::Attribute<'_>| name.len() + value.len() + 2;
+    let bytes_max = instrument::attributes_sent(sent.iter().map(size).sum());
     let (mut kept, mut bytes, mut lost) = (Vec::new(), 0, 0);
-    for (name, value) in sent {
-        // Each has its length before it.
-        let size = name.len() + value.len() + 2;
-        match lost == 0 && bytes + size <= BYTES_MAX && name.len() <= 32 {
+    for attribute in sent {
+        let ((name, value), size) = (attribute, size(attribute));
+        match lost == 0 && bytes + size <= bytes_max && name.len() <= 32 {
             true => {
                 bytes += size;
                 kept.push((text(name), text(value)));

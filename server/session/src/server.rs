@@ -68,6 +68,7 @@ impl Server {
     ) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
         instrument::register_declared();
+        host::thread::surround_instruments();
         instrument::register(&instrument::STATEMENTS.each_ref().map(|class| class.class()));
         catalog.register_virtual(schema::tables(&engine));
         let started_ns = sync::now_ns();

@@ -91,6 +91,10 @@ fn lost() -> Vec<(&'static str, u64)> {
         ("Performance_schema_statement_classes_lost", instrument::lost(ClassKind::Statement)),
         ("Performance_schema_thread_classes_lost", instrument::lost(ClassKind::Thread)),
     ];
+    list.extend([
+        ("Performance_schema_session_connect_attrs_longest_seen", instrument::longest_attributes()),
+        ("Performance_schema_session_connect_attrs_lost", instrument::attributes_lost()),
+    ]);
     list.extend(ROOM_FOR_ALL.iter().map(|name| (*name, 0)));
     list
 }

@@ -46,6 +46,15 @@ fn size_events(server: &Server) {
         room("performance_schema_events_transactions_history_size"),
         room("performance_schema_events_transactions_history_long_size"),
     );
+    instrument::set_wait_history_limits(
+        room("performance_schema_events_waits_history_size"),
+        room("performance_schema_events_waits_history_long_size"),
+    );
+    instrument::set_stage_history_limits(
+        room("performance_schema_events_stages_history_size"),
+        room("performance_schema_events_stages_history_long_size"),
+    );
+    instrument::set_attribute_bytes_max(room("performance_schema_session_connect_attrs_size"));
     let prepared_max = "performance_schema_max_prepared_statements_instances";
     instrument::set_prepared_limit(server.globals.number(prepared_max));
     instrument::set_digest_limits(

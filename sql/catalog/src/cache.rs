@@ -10,7 +10,7 @@ use crate::places::Places;
 use crate::standing::{Alias, Standing};
 use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
-use instrument::{Counter, ObjectType, RowOperation, TABLE_IO, TableIo};
+use instrument::{Counter, ObjectType, RowOperation, TABLE_IO, TABLE_LOCK, TableIo};
 use mdl::{Held, Mode, Object};
 use std::any::Any;
 use std::cell::{Cell, OnceCell};
@@ -70,9 +70,12 @@ impl Handle {
     /// Where it is counted what is done to its rows, and whether that is timed.
     #[inline]
     fn io(&self) -> Option<(&Arc<TableIo>, bool)> {
-        if !TABLE_IO.enabled() {
-            return None;
-        }
+        if TABLE_IO.enabled() { self.watched_io() } else { None }
+    }
+
+    /// As [`Handle::io`], whatever is measured of tables.
+    #[inline(always)]
+    fn watched_io(&self) -> Option<(&Arc<TableIo>, bool)> {
         let mut watched = self.watched.get();
         if watched.version != instrument::objects_version() {
             watched = self.ask();
@@ -93,13 +96,38 @@ impl Handle {
     #[cold]
     fn open_io(&self) -> Arc<TableIo> {
         let indexes = self.definition.as_ref().map(|d| d.def.engine_indexes());
-        self.entry.io.open(indexes.unwrap_or_default())
+        let name = (&*self.entry.schema, &*self.entry.name);
+        self.entry.io.open(name, indexes.unwrap_or_default())
     }
 
     #[inline]
     fn timer(&self) -> Option<RowTimer<'_>> {
         let (io, timed) = self.io()?;
         Some(RowTimer { io, start: timed.then(sync::ticks) })
+    }
+
+    /// As [`Handle::timer`], of a row of a statement that reads the table and locks it for that, unless it is locked already.
+    #[inline]
+    fn locked_timer(&self, is_locked: bool) -> Option<RowTimer<'_>> {
+        let (counts_io, counts_lock) = (TABLE_IO.enabled(), TABLE_LOCK.enabled() && !is_locked);
+        if !counts_io && !counts_lock {
+            return None;
+        }
+        let (io, timed) = self.watched_io()?;
+        if counts_lock {
+            io.locked(false);
+        }
+        counts_io.then(|| RowTimer { io, start: timed.then(sync::ticks) })
+    }
+
+    /// Counts that a statement locks it; a view has no lock of its own.
+    fn count_lock(&self, write: bool) {
+        if TABLE_LOCK.enabled()
+            && self.definition.as_ref().is_some_and(|d| d.def.view.is_none())
+            && let Some((io, _)) = self.watched_io()
+        {
+            io.locked(write);
+        }
     }
 
     /// Its figures go to those of the name.
@@ -448,13 +476,26 @@ impl TableCache {
         self.handles[self.place(table)].timer()
     }
 
-    /// As [`TableCache::table`] and [`TableCache::timer`] together.
+    /// Counts that a statement locks a table for its run, to read it or to write it; while LOCK TABLES is in force it is locked already.
+    pub fn count_lock(&self, table: TableRef, write: bool) {
+        if !self.tables_are_locked() {
+            self.handles[self.place(table)].count_lock(write);
+        }
+    }
+
+    /// Counts that LOCK TABLES locks a table.
+    pub(crate) fn count_standing_lock(&mut self, schema: &str, name: &str, write: bool) {
+        let handle = self.handle(schema, name);
+        self.handles[handle].count_lock(write);
+    }
+
+    /// As [`TableCache::table`], [`TableCache::timer`] and [`TableCache::count_lock`] together, of a statement that reads one row.
     #[inline]
     pub fn table_timed(&self, table: TableRef) -> (&engine::Table, Option<RowTimer<'_>>) {
         let handle = &self.handles[self.place(table)];
         let definition = handle.definition.as_ref().expect("a TableRef is made of an open handle");
         let table = definition.table().expect("a TableRef is made of an open table");
-        (table, handle.timer())
+        (table, handle.locked_timer(self.tables_are_locked()))
     }
 
     /// What is known about the rows of an open table.

@@ -279,6 +279,9 @@ impl TableCache {
             mdl.release_all(client.slot(), &mut self.standing.held);
             return Err(error);
         }
+        for TableLock { schema, name, write, .. } in &list {
+            self.count_standing_lock(schema, name, *write);
+        }
         self.standing.active = true;
         self.standing.tables = list.into_iter().map(|what| Locked { what, used: false }).collect();
         Ok(())

@@ -229,19 +229,23 @@ pub fn execute(
             let done = if point.runs(&mut buffers, context, params) {
                 point.run(&mut buffers, context, params, &program.columns, sink)
             } else {
+                program.count_locks(context);
                 query::run(call(point.query(), *used), context, sink)
             };
             context.states.put(own, place, State::Point(buffers));
             done
         }
-        Code::Rows(plan) => match &**plan {
-            Plan::Query(query) => run_kept((own, place), call(query, *used), context, sink),
-            Plan::Do(query) => {
-                run_kept((own, place), call(query, Use::Needed), context, &mut Nowhere)?;
-                Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
+        Code::Rows(plan) => {
+            program.count_locks(context);
+            match &**plan {
+                Plan::Query(query) => run_kept((own, place), call(query, *used), context, sink),
+                Plan::Do(query) => {
+                    run_kept((own, place), call(query, Use::Needed), context, &mut Nowhere)?;
+                    Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
+                }
+                change => run_change((own, place), change, context, params, sink),
             }
-            change => run_change((own, place), change, context, params, sink),
-        },
+        }
         Code::Tree => match &*program.statement {
             Statement::Show(show) => show::run(show, &program.columns, context, sink),
             Statement::Explain(what) => explain::run(what, &program.columns, context, sink),

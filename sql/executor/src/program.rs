@@ -34,6 +34,8 @@ pub(crate) enum Code {
 pub(crate) struct ProgramTable {
     pub table: TableRef,
     pub mode: Mode,
+    /// Its rows are written: of the tables of an UPDATE or DELETE only those that it changes.
+    pub writes: bool,
     /// For a session that has not opened it yet.
     pub name: Arc<NameEntry>,
 }
@@ -142,6 +144,10 @@ impl Program {
         let named = |(table, mode): &(TableRef, Mode)| ProgramTable {
             table: *table,
             mode: *mode,
+            writes: match &plan {
+                Plan::Change(change) => change.targets.iter().any(|t| t.table == *table),
+                _ => *mode == Mode::SW,
+            },
             name: Arc::clone(context.tables.name_of(*table)),
         };
         made.tables = tables.iter().map(named).collect();
@@ -157,6 +163,11 @@ impl Program {
     /// As compiled, of a text with this digest.
     pub(crate) fn digested(self, digest: Option<Arc<Digest>>) -> Arc<Program> {
         Arc::new(Program { digest, ..self })
+    }
+
+    /// Counts that it locks its tables for a run, as `table_lock_waits_summary_by_table` shows it.
+    pub(crate) fn count_locks(&self, context: &Context<'_>) {
+        self.tables.iter().for_each(|t| context.tables.count_lock(t.table, t.writes));
     }
 
     /// The query that it runs: itself, or that of the rows which it changes or copies.

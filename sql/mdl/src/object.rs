@@ -160,6 +160,11 @@ impl Object {
         Arc::clone(&self.state.lock().name)
     }
 
+    /// What tells a ticket's row from others in the list of locks.
+    pub(crate) fn row_id(&self, number: u64) -> u64 {
+        std::ptr::from_ref(self).addr() as u64 ^ number << 48
+    }
+
     /// The namespace of the name.
     #[inline]
     #[must_use]

@@ -103,7 +103,7 @@ impl Mdl {
                 .iter()
                 .map(|t| (t, if t.victim { Status::Victim } else { Status::Pending }));
             for (ticket, status) in granted.chain(pending) {
-                let id = Arc::as_ptr(&object).addr() as u64 ^ ticket.number << 48;
+                let id = object.row_id(ticket.number);
                 let row = self.row(&object, ticket.mode, status, ticket.owner as usize);
                 rows.push(LockRow { id, ..row });
             }

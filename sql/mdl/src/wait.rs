@@ -15,6 +15,7 @@ use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
 use crate::turns::Limits;
+use instrument::WaitObject;
 use std::sync::Arc;
 use sync::waits::{EdgeGuard, SLICE, Suspicion};
 use sync::{Deadline, WaitResult};
@@ -26,6 +27,17 @@ pub(crate) struct Waiting<'a> {
     pub(crate) number: u64,
     pub(crate) owner: u64,
     pub(crate) mode: Mode,
+}
+
+impl Waiting<'_> {
+    /// What is waited for, as the tables of waits tell it: it has the number of the request's row in `metadata_locks`.
+    fn about(&self) -> (u64, WaitObject) {
+        let name = self.object.name();
+        let text = |text: &str| (!text.is_empty()).then(|| text.into());
+        let kind = Some(name.namespace.object_type());
+        let (schema, name, index) = (text(&name.schema), text(&name.name), None);
+        (self.object.row_id(self.number), WaitObject { kind, schema, name, index })
+    }
 }
 
 /// What a waiter finds when it looks.
@@ -84,7 +96,7 @@ impl Mdl {
             let edges = self.publish(w, &blocked_by, &mut suspicion)?;
             let published = edges.is_some();
             let until = if published { limits.step() } else { stop.within(SLICE) };
-            let result = w.object.event.wait(seen, until);
+            let result = w.object.event.wait_about(seen, until, &|| w.about());
             drop(edges);
             #[cfg(loom)]
             if !published {

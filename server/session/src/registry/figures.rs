@@ -28,6 +28,7 @@ impl Registry {
         instrument::forget_files_lost();
         instrument::forget_digests_lost();
         instrument::forget_prepared_lost();
+        instrument::forget_attributes_lost();
         for (_, slot, entry) in self.live() {
             if let Some(identity) = entry.identity.lock().as_mut() {
                 identity.status_before = status_of(slot);

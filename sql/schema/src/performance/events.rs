@@ -98,28 +98,21 @@ fn last_statements() -> HashMap<u64, StatementRecord> {
     records.map(|record| (record.thread_id, record)).collect()
 }
 
-/// The number of the statement behind a session's last one, if it has run any.
-fn next_event(last: Option<&StatementRecord>) -> u64 {
-    last.map_or(0, |record| record.event_id) + 1
-}
-
-/// The numbers of the statements that run now, of these sessions, by THREAD_ID.
-pub(super) fn running_events(processes: &[ProcessRow]) -> HashMap<u64, u64> {
-    let last = last_statements();
-    let running = processes.iter().filter(|p| p.command != "Sleep");
-    running.map(|p| (p.thread_id, next_event(last.get(&p.thread_id)))).collect()
+/// The number of the statement that a session runs, of [`instrument::next_events`]: the first where it has ended none.
+pub(super) fn next_event(events: &HashMap<u64, u64>, thread_id: u64) -> u64 {
+    events.get(&thread_id).copied().unwrap_or(1)
 }
 
 /// `events_statements_current`.
 pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    let last = last_statements();
+    let (last, next) = (last_statements(), instrument::next_events());
     let now_ns = sync::now_ns();
     for process in context.viewer.processes() {
         let before = last.get(&process.thread_id);
         match (process.command, before) {
             ("Sleep", Some(record)) => rows.push(&ended(record)),
             ("Sleep", None) => {}
-            _ => rows.push(&running(&process, next_event(before), now_ns)),
+            _ => rows.push(&running(&process, next_event(&next, process.thread_id), now_ns)),
         }
     }
 }

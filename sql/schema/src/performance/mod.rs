@@ -56,6 +56,10 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Errors)),
     // Stages that go on stay.
     Shown::new("events_stages_current", stages::current).truncated_by(|_| ()),
+    Shown::new("events_stages_history", stages::history)
+        .truncated_by(|_| instrument::empty_stage_histories()),
+    Shown::new("events_stages_history_long", stages::history_long)
+        .truncated_by(|_| instrument::empty_long_stage_history()),
     Shown::new("events_stages_summary_by_account_by_event_name", summaries::stages_by_account)
         .truncated_by(|c| c.viewer.truncate_figures(ACCOUNT, Figures::Stages)),
     Shown::new("events_stages_summary_by_host_by_event_name", summaries::stages_by_host)
@@ -68,7 +72,8 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Stages)),
     Shown::new("events_statements_current", events::current)
         .truncated_by(|_| instrument::empty_statement_histories()),
-    Shown::new("events_statements_histogram_by_digest", statements::histogram_by_digest),
+    Shown::new("events_statements_histogram_by_digest", statements::histogram_by_digest)
+        .truncated_by(|_| instrument::empty_digest_histograms()),
     Shown::new("events_statements_histogram_global", statements::histogram_global)
         .truncated_by(|_| instrument::empty(Figures::Times)),
     Shown::new("events_statements_history", events::history)
@@ -122,7 +127,12 @@ const SHOWN: &[Shown] = &[
     Shown::new("events_transactions_summary_global_by_event_name", summaries::transactions_global)
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Transactions)),
     // Waits that go on stay.
-    Shown::new("events_waits_current", live_waits::current).truncated_by(|_| ()),
+    Shown::new("events_waits_current", live_waits::current)
+        .truncated_by(|_| instrument::empty_last_waits()),
+    Shown::new("events_waits_history", live_waits::history)
+        .truncated_by(|_| instrument::empty_wait_histories()),
+    Shown::new("events_waits_history_long", live_waits::history_long)
+        .truncated_by(|_| instrument::empty_long_wait_history()),
     Shown::new("events_waits_summary_by_account_by_event_name", summaries::waits_by_account)
         .truncated_by(|c| c.viewer.truncate_figures(ACCOUNT, Figures::Waits)),
     Shown::new("events_waits_summary_by_host_by_event_name", summaries::waits_by_host)
@@ -151,11 +161,14 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|_| instrument::empty_memory()),
     Shown::new("metadata_locks", metadata::metadata_locks),
     Shown::new("mutex_instances", waits::mutex_instances),
+    Shown::new("objects_summary_global_by_type", table_io::objects)
+        .truncated_by(table_io::truncate_objects),
     Shown::new("performance_timers", server::timers),
     Shown::new("persisted_variables", status::persisted_variables),
     Shown::new("prepared_statements_instances", statements::prepared)
         .truncated_by(|_| instrument::empty_prepared()),
     Shown::new("processlist", information::performance_processlist),
+    Shown::new("rwlock_instances", waits::rwlock_instances),
     Shown::new("session_account_connect_attrs", information::own_connect_attributes),
     Shown::new("session_connect_attrs", information::connect_attributes),
     Shown::new("session_status", status::session_status),
@@ -187,6 +200,8 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|_| instrument::empty_table_io()),
     Shown::new("table_io_waits_summary_by_table", table_io::by_table)
         .truncated_by(|_| instrument::empty_table_io()),
+    Shown::new("table_lock_waits_summary_by_table", table_io::locks)
+        .truncated_by(table_io::truncate_locks),
     Shown::new("threads", threads::threads).changed_by(&threads::CHANGES),
     Shown::new("tls_channel_status", status::tls_channel),
     Shown::new("user_variables_by_thread", status::user_variables_by_thread),

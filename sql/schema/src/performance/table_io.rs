@@ -1,14 +1,16 @@
-//! What is read from tables and written to them.
+//! What is read from tables and written to them, and how often statements lock them.
 //!
 //! 1. Tables of the server's own schemas and temporary ones are left out, as in MySQL; each other table that has a definition is
 //! there, and each of its indexes, used or not. 2. Rows that are read in the order of the table count for no index; those
 //! that are added too; what is changed or removed counts for the primary key. 3. The first read of a range is timed, and one in
-//! sixteen of the others, for all.
+//! sixteen of the others, for all. 4. A statement locks each of its tables once, to read or to write; that takes no time of its
+//! own, since the metadata lock is all there is, and no lock is one of the kinds that MyISAM tells apart.
 
 use super::statements::timer_cells;
 use crate::information::{Cell, Rows, cells};
-use catalog::ReadContext;
-use instrument::{OperationTotals, ROW_OPERATIONS, RowOperation, StatTotals};
+use catalog::{Definition, NameEntry, ReadContext};
+use instrument::{LockTotals, OperationTotals, ROW_OPERATIONS, RowOperation, StatTotals};
+use std::sync::Arc;
 
 /// What was done by an index.
 struct Used {
@@ -18,13 +20,21 @@ struct Used {
     operations: OperationTotals,
 }
 
+/// The tables that have figures.
+fn tables(
+    context: &ReadContext<'_>,
+) -> impl Iterator<Item = (Arc<NameEntry>, Arc<Definition>)> + use<> {
+    let all = context.catalog.defined().into_iter();
+    all.filter(|(name, definition)| {
+        let def = &definition.def;
+        def.view.is_none() && !def.temporary && name.schema != "mysql"
+    })
+}
+
 /// What was done to each table by each of its indexes, and without one.
 fn used(context: &ReadContext<'_>) -> Vec<Used> {
     let mut found = Vec::new();
-    for (name, definition) in context.catalog.defined() {
-        if definition.def.view.is_some() || definition.def.temporary || name.schema == "mysql" {
-            continue;
-        }
+    for (name, definition) in tables(context) {
         let mut totals = name.io.totals();
         let indexes = definition.def.indexes.iter().map(|index| Some(index.name.clone()));
         for index in indexes.chain([None]) {
@@ -80,4 +90,51 @@ pub(super) fn by_table(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         row.extend(timers(&operations));
         rows.push(&row);
     }
+}
+
+fn locks_stat(count: u64) -> StatTotals {
+    StatTotals { count, ..StatTotals::default() }
+}
+
+/// How often all tables were locked.
+pub(super) fn all_locks(context: &ReadContext<'_>) -> StatTotals {
+    let locks = tables(context).map(|(name, _)| name.io.locks().iter().sum::<u64>());
+    locks_stat(locks.sum())
+}
+
+/// `table_lock_waits_summary_by_table`.
+pub(super) fn locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for (name, _) in tables(context) {
+        let mut row = Vec::from(cells!["TABLE", &name.schema, &name.name]);
+        row.extend(lock_columns(name.io.locks()).iter().flat_map(|n| timer_cells(&locks_stat(*n))));
+        rows.push(&row);
+    }
+}
+
+/// The counts of everything, reads and writes, of four kinds of reads that only MyISAM has, external reads, four such kinds of
+/// writes, external writes.
+fn lock_columns([read, write]: LockTotals) -> [u64; 13] {
+    [read + write, read, write, 0, 0, 0, 0, read, 0, 0, 0, 0, write]
+}
+
+/// Empties what [`locks`] shows.
+pub(super) fn truncate_locks(context: &ReadContext<'_>) {
+    tables(context).for_each(|(name, _)| name.io.empty_locks());
+}
+
+/// `objects_summary_global_by_type`: what was read and written, and the locks.
+pub(super) fn objects(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for (name, _) in tables(context) {
+        let mut stat = locks_stat(name.io.locks().iter().sum());
+        name.io.totals().iter().for_each(|(_, operations)| stat.add(&sum(operations)));
+        let mut row = Vec::from(cells!["TABLE", &name.schema, &name.name]);
+        row.extend(timer_cells(&stat));
+        rows.push(&row);
+    }
+}
+
+/// Empties what [`objects`] shows.
+pub(super) fn truncate_objects(context: &ReadContext<'_>) {
+    instrument::empty_table_io();
+    truncate_locks(context);
 }

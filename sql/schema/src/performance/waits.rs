@@ -9,7 +9,7 @@ use super::statements::timer_cells;
 use super::table_io;
 use crate::information::{Cell, Rows, cells};
 use catalog::{FiguresBy, ReadContext};
-use instrument::{Class, ClassKind, ClassTotals, Figures, InstanceReport, StatTotals};
+use instrument::{Class, ClassKind, ClassTotals, Figures, InstanceReport, StatTotals, TABLE_LOCK};
 
 /// Whether a class is of waits, `idle` included.
 pub(super) fn is_wait(class: &Class) -> bool {
@@ -48,6 +48,7 @@ pub(super) fn global(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
             ClassKind::File => of_class(&files, class).all(),
             ClassKind::Socket => of_class(&sockets, class).all(),
             ClassKind::TableIo => table_io::all(context),
+            _ if class.name() == TABLE_LOCK.name() => table_io::all_locks(context),
             _ => stat_of(&totals.class(class)),
         };
         let mut row = Vec::from(cells![class.name()]);
@@ -60,7 +61,7 @@ pub(super) fn global(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 pub(super) fn truncate(context: &ReadContext<'_>) {
     context.viewer.truncate_figures(FiguresBy::Everything, Figures::Waits);
     truncate_instances();
-    instrument::empty_table_io();
+    table_io::truncate_objects(context);
 }
 
 /// Empties what [`by_instance`] shows.
@@ -74,6 +75,13 @@ pub(super) fn truncate_instances() {
 pub(super) fn mutex_instances(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for mutex in sorted(instrument::instances(|kind| kind == ClassKind::Mutex)) {
         rows.push(&cells![mutex.class.name(), mutex.number, mutex.locked_by]);
+    }
+}
+
+/// `rwlock_instances`: who holds a latch is known while its holds are timed.
+pub(super) fn rwlock_instances(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for latch in sorted(instrument::instances(|kind| kind == ClassKind::RwLock)) {
+        rows.push(&cells![latch.class.name(), latch.number, latch.locked_by, latch.readers]);
     }
 }
 

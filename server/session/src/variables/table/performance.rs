@@ -11,23 +11,20 @@ use crate::variables::kind::{
 
 const AS_MANY: &str = "There is room for all that come.";
 const CLASSES: &str = "There is room for as many classes as by default.";
-const NOT_KEPT: &str = "Events of this kind are added up, not kept one by one.";
 
 pub(super) const LIST: &[Variable] = &[
     F("performance_schema", Bool, "ON"),
     F("performance_schema_accounts_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_digests_size", Sized(1 << 20, 10_000), "10000"),
     F("performance_schema_error_size", Int(0, 1 << 20), "1947").ignored("Every error has a row."),
-    F("performance_schema_events_stages_history_long_size", Sized(1 << 20, 10000), "10000")
-        .ignored(NOT_KEPT),
-    F("performance_schema_events_stages_history_size", Sized(1024, 10), "10").ignored(NOT_KEPT),
+    F("performance_schema_events_stages_history_long_size", Sized(1 << 20, 10_000), "10000"),
+    F("performance_schema_events_stages_history_size", Sized(1024, 10), "10"),
     F("performance_schema_events_statements_history_long_size", Sized(1 << 20, 10_000), "10000"),
     F("performance_schema_events_statements_history_size", Sized(1024, 10), "10"),
     F("performance_schema_events_transactions_history_long_size", Sized(1 << 20, 10_000), "10000"),
     F("performance_schema_events_transactions_history_size", Sized(1024, 10), "10"),
-    F("performance_schema_events_waits_history_long_size", Sized(1 << 20, 10000), "10000")
-        .ignored(NOT_KEPT),
-    F("performance_schema_events_waits_history_size", Sized(1024, 10), "10").ignored(NOT_KEPT),
+    F("performance_schema_events_waits_history_long_size", Sized(1 << 20, 10_000), "10000"),
+    F("performance_schema_events_waits_history_size", Sized(1024, 10), "10"),
     F("performance_schema_hosts_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_max_cond_classes", Int(0, 1024), "150").ignored(CLASSES),
     F("performance_schema_max_cond_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
@@ -58,8 +55,7 @@ pub(super) const LIST: &[Variable] = &[
     F("performance_schema_max_table_lock_stat", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_max_thread_classes", Int(0, 1024), "100").ignored(CLASSES),
     F("performance_schema_max_thread_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
-    F("performance_schema_session_connect_attrs_size", Sized(1 << 20, 512), "512")
-        .ignored("All attributes that a client sends are kept, 64 KB at most."),
+    F("performance_schema_session_connect_attrs_size", Sized(1 << 20, 512), "512"),
     F("performance_schema_setup_actors_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_setup_objects_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     v("performance_schema_show_processlist", Global, Bool, "OFF")
