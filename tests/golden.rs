@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::path::{Path, PathBuf};
-use testkit::golden::{Mode, record_folder, run_folder};
+use testkit::golden::{Mode, record_folder, run_folder, run_folder_without};
 use testkit::{Peer, Server, TempDir};
 
 fn scripts() -> PathBuf {
@@ -22,6 +22,14 @@ fn start(folder: &TempDir) -> Server {
 fn recorded_conversations_come_out_the_same() {
     let folder = TempDir::new();
     run_folder(&start(&folder), &scripts());
+}
+
+/// For a binary that is built without instruments, or without those of latches.
+#[test]
+#[ignore = "cargo xtask soak"]
+fn conversations_about_other_things_than_instruments_come_out_the_same() {
+    let folder = TempDir::new();
+    run_folder_without(&start(&folder), &scripts(), "performance_schema");
 }
 
 fn record(mode: Mode) {

@@ -3,6 +3,7 @@
 //! Every ignored test of the workspace has its place here, but for those that record ([`crate::record`]).
 //! Without a peer, what is compared with a real MySQL is counted as skipped.
 
+use crate::bench::pfs_levels;
 use crate::shell::{self, Tally};
 use crate::test::{cargo, close};
 use std::time::Instant;
@@ -17,7 +18,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 5] = [
+const ALONE: [Campaign; 6] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -32,6 +33,11 @@ const ALONE: [Campaign; 5] = [
     Campaign {
         of: &["--test", "sysbench"],
         arguments: &["--ignored", "every_workload_runs_at_1_to_256_threads"],
+        variables: &[],
+    },
+    Campaign {
+        of: &["--test", "variables"],
+        arguments: &["--ignored", "ten_thousand_sessions"],
         variables: &[],
     },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
@@ -77,6 +83,21 @@ const BESIDE_A_PEER: [Campaign; 7] = [
     },
 ];
 
+/// The binaries without instruments, and without those of latches: each is built, and answers as recorded.
+fn other_builds() -> Result<(Tally, bool), String> {
+    let (mut tally, mut good) = (Tally::default(), true);
+    for (name, features) in pfs_levels::BINARIES.iter().filter(|(_, features)| !features.is_empty())
+    {
+        let binary = pfs_levels::build(name, features)?;
+        let mut command = cargo(&["test", "--release", "--test", "golden", "--", "--ignored"]);
+        command.args(["--nocapture", "conversations_about_other_things"]);
+        let (more, fine) = shell::run_counting(command.env("LIMPID_BINARY", binary))?;
+        tally.add(more);
+        good &= fine;
+    }
+    Ok((tally, good))
+}
+
 /// All of them; `--peer DSN` names the real MySQL.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let peer = match arguments {
@@ -103,6 +124,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         tally.add(more);
         good &= fine;
     }
+    let (more, fine) = other_builds()?;
+    tally.add(more);
+    good &= fine;
     if peer.is_none() {
         println!("no --peer: nothing is compared with a real MySQL");
         tally.skipped += BESIDE_A_PEER.len() as u64;

@@ -29,6 +29,17 @@ pub fn unix_micros() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Time that the calling thread spent on a processor, in nanoseconds: never 0.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    if sync::sched::is_simulated() {
+        return sync::now_ns().max(1);
+    }
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let (s, ns) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    (s.unwrap_or(0) * 1_000_000_000 + ns.unwrap_or(0)).max(1)
+}
+
 /// Year, month and day of a number of days since 1970-01-01 (Howard Hinnant's public-domain
 /// `civil_from_days`).
 #[must_use]

@@ -67,7 +67,12 @@ pub fn started() -> u64 {
 pub fn set_monitoring(id: u64, bits: u8) -> bool {
     let mut list = running();
     let found = list.iter_mut().find(|t| t.id == id);
-    found.map(|t| t.monitoring = bits).is_some()
+    let found = found.map(|t| t.monitoring = bits).is_some();
+    drop(list);
+    if found {
+        instrument::watch_thread(id, bits & sync::MONITORED != 0);
+    }
+    found
 }
 
 /// Tells the instruments the clock, and what is kept of the events of sessions and threads.
@@ -107,6 +112,7 @@ pub fn list(name: &str) -> Listed {
     instrument::name_thread(id);
     STARTED.fetch_add(1, Ordering::Relaxed);
     let monitoring = crate::thread_classes::begin(name);
+    instrument::watch_thread(id, monitoring & sync::MONITORED != 0);
     running().push(Background { id, name: name.to_string(), os_id, monitoring });
     Listed(id)
 }

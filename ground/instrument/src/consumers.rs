@@ -3,6 +3,7 @@
 //! One word that is seldom written: the low half has a bit for each consumer that is on, the high half one for each that is in
 //! effect, which it is if those that stand above it are on too.
 
+use crate::setup::objects_changed;
 use crate::{note_switch, registry};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -145,8 +146,16 @@ pub fn switch_consumer(consumer: Consumer, on: bool) {
 }
 
 /// Sets all consumers. The registry is locked.
-pub(crate) fn store(registry: &registry::Registry, all: Consumers) {
+pub(crate) fn store(registry: &mut registry::Registry, all: Consumers) {
+    let are_told = all.in_effect() & 1 << Consumer::Threads as u16 != 0;
+    let changes = consumes(Consumer::Threads) != are_told;
+    if changes {
+        registry.part_threads();
+    }
     SWITCHES.store(all.word(), Relaxed);
+    if changes {
+        objects_changed();
+    }
     registry.take_effect();
     note_switch();
 }

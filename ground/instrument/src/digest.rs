@@ -5,9 +5,11 @@
 //!    written again nor reset: who adds up takes the total and the list under the digest's mutex and reads the rows
 //!    outside of it, so that what ends meanwhile is neither missed nor counted twice.
 //! 3. Emptying the table begins a new generation; sessions notice at the end of their next statement ([`crate::switched`]).
-//! 4. There is room for so many digests; the others count in one that has no name.
+//! 4. There is room for so many digests; the others count in one that has no name. Where a session finds no room for a row of
+//! its own, its statements count in none.
 
-use crate::histogram::{Buckets, Histogram};
+use crate::KeptText;
+use crate::histogram::{Buckets, Histogram, STATEMENT_BUCKETS};
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, StatementRow, StatementTotals};
 use crate::{RecordedText, note_switch};
@@ -15,6 +17,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+crate::classes! {
+    static DIGESTS: OwnMemory = "memory/performance_schema/events_statements_summary_by_digest";
+    static ROWS: OwnMemory = "memory/performance_schema/digests_of_sessions";
+}
 
 /// What tells digests apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,7 +53,7 @@ struct State {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sample {
     /// The text, cut off where it is long.
-    pub text: Vec<u8>,
+    pub text: KeptText,
     /// How long it took, in nanoseconds.
     pub ns: u64,
     /// When it ended, in nanoseconds of the caller's clock; 0 where there is none.
@@ -74,7 +81,8 @@ impl DigestTotals {
         let sample = lock(&row.sample);
         let newer = sample.end_ns > self.sample.end_ns.saturating_add(SAMPLE_AGE_NS.load(Relaxed));
         if newer || sample.ns > self.sample.ns {
-            self.sample = sample.clone();
+            (self.sample.ns, self.sample.end_ns) = (sample.ns, sample.end_ns);
+            self.sample.text.assign(&sample.text, 0);
         }
     }
 }
@@ -96,6 +104,12 @@ pub struct DigestRow {
 }
 
 impl DigestRow {
+    /// Memory of a row, without its sample: its place among the session's is in it.
+    const BYTES: usize = size_of::<DigestRow>()
+        + STATEMENT_BUCKETS * size_of::<u32>()
+        + size_of::<(DigestKey, u32)>()
+        + size_of::<Arc<DigestRow>>();
+
     /// What it is of, and the normalised text; `None`: its digest found no room.
     pub fn of(&self) -> Option<(&DigestKey, &str)> {
         self.digest.named()
@@ -125,13 +139,8 @@ impl DigestRow {
         self.sample_end_ns.set(end_ns);
         let mut sample = lock(&self.sample);
         (sample.ns, sample.end_ns) = (ns, end_ns);
-        sample.text.clear();
         let text = &text[..text.len().min(SAMPLE_BYTES.load(Relaxed))];
-        if sample.text.capacity() < text.len() {
-            // Others of the digest are a little longer as a rule.
-            sample.text.reserve(text.len() + text.len() / 4 + SAMPLE_ROOM_BYTES);
-        }
-        sample.text.extend_from_slice(text);
+        sample.text.assign(text, text.len() / 4 + SAMPLE_ROOM_BYTES);
     }
 }
 
@@ -183,23 +192,23 @@ pub fn set_digest_limits(digests_max: usize, sample_bytes: usize, sample_age_s: 
     SAMPLE_AGE_NS.store(sample_age_s.saturating_mul(1_000_000_000), Relaxed);
 }
 
-fn digest_of(key: &DigestKey, text: &str, now_us: u64) -> Arc<Digest> {
-    let new = |key, text: &str| {
-        let (text, state) = (text.into(), Mutex::default());
-        Arc::new(Digest { key, text, first_seen_us: now_us, state })
-    };
+/// The digest of a key, or that of those that find no room; `None`: there is no room for that either.
+fn digest_of(key: &DigestKey, text: &str, now_us: u64) -> Option<Arc<Digest>> {
+    let new = |key, text| Digest::new(key, text, now_us);
     with_table(|table| {
         let is_full = table.digests.len() >= table.digests_max;
-        match table.digests.entry(key.clone()) {
-            Entry::Occupied(digest) => Arc::clone(digest.get()),
-            Entry::Vacant(place) if !is_full => {
-                Arc::clone(place.insert(new(Some(key.clone()), text)))
+        let found = match table.digests.entry(key.clone()) {
+            Entry::Occupied(digest) => Some(Arc::clone(digest.get())),
+            Entry::Vacant(_) if is_full => None,
+            Entry::Vacant(place) => {
+                new(Some(key.clone()), text).map(|digest| Arc::clone(place.insert(digest)))
             }
-            Entry::Vacant(_) => {
-                LOST.fetch_add(1, Relaxed);
-                Arc::clone(table.others.get_or_insert_with(|| new(None, "")))
-            }
-        }
+        };
+        found.or_else(|| {
+            LOST.fetch_add(1, Relaxed);
+            table.others = table.others.take().or_else(|| new(None, ""));
+            table.others.clone()
+        })
     })
 }
 
@@ -241,7 +250,7 @@ impl SessionDigests {
 
     /// Position of the row of a digest that the session has not run yet, as far as it can tell.
     fn new_row(&mut self, key: &DigestKey, text: &str, now_us: u64) -> u32 {
-        let digest = digest_of(key, text, now_us);
+        let Some(digest) = digest_of(key, text, now_us) else { return u32::MAX };
         // Those that found no room are one digest.
         let known = self.rows.iter().position(|row| Arc::ptr_eq(&row.digest, &digest));
         if let Some(known) = known {
@@ -250,11 +259,15 @@ impl SessionDigests {
         if self.rows.len() >= ROWS_MAX {
             self.fold();
         }
+        let Some(row) = Digest::add_row(&digest) else {
+            LOST.fetch_add(1, Relaxed);
+            return u32::MAX;
+        };
         let position = self.rows.len() as u32;
         if digest.key.is_some() {
             self.positions.insert(key.clone(), position);
         }
-        self.rows.push(Digest::add_row(&digest));
+        self.rows.push(row);
         position
     }
 
@@ -316,7 +329,25 @@ impl Digest {
         self.key.as_ref().map(|key| (key, &*self.text))
     }
 
-    fn add_row(this: &Arc<Digest>) -> Arc<DigestRow> {
+    /// Memory of a digest with this text, without its rows and its sample.
+    fn bytes(text: &str) -> usize {
+        size_of::<Digest>() + 2 * size_of::<DigestKey>() + text.len()
+    }
+
+    /// One of which nothing has run; `None`: there is no room for it.
+    fn new(key: Option<DigestKey>, text: &str, first_seen_us: u64) -> Option<Arc<Digest>> {
+        if !DIGESTS.try_take(Digest::bytes(text)) {
+            return None;
+        }
+        let (text, state) = (text.into(), Mutex::default());
+        Some(Arc::new(Digest { key, text, first_seen_us, state }))
+    }
+
+    /// A row for a session; `None`: there is no room for it.
+    fn add_row(this: &Arc<Digest>) -> Option<Arc<DigestRow>> {
+        if !ROWS.try_take(DigestRow::BYTES) {
+            return None;
+        }
         let mut state = lock(&this.state);
         let row = Arc::new(DigestRow {
             digest: Arc::clone(this),
@@ -330,7 +361,7 @@ impl Digest {
             sample: Mutex::default(),
         });
         state.rows.push(Arc::clone(&row));
-        row
+        Some(row)
     }
 
     /// A row is not written any more.
@@ -361,6 +392,18 @@ impl Digest {
         };
         rows.iter().for_each(|row| totals.add_row(row));
         totals
+    }
+}
+
+impl Drop for Digest {
+    fn drop(&mut self) {
+        DIGESTS.give_back(Digest::bytes(&self.text));
+    }
+}
+
+impl Drop for DigestRow {
+    fn drop(&mut self) {
+        ROWS.give_back(DigestRow::BYTES);
     }
 }
 
@@ -423,8 +466,8 @@ pub fn forget_digests_lost() {
 impl DigestRow {
     /// A row of a digest that is in no list.
     pub(crate) fn alone(key: DigestKey, text: &str) -> Arc<DigestRow> {
-        let (key, text, state) = (Some(key), text.into(), Mutex::default());
-        let row = Digest::add_row(&Arc::new(Digest { key, text, first_seen_us: 0, state }));
+        let digest = Digest::new(Some(key), text, 0).expect("there is room");
+        let row = Digest::add_row(&digest).expect("there is room");
         row.digest.fold(&row);
         row
     }
@@ -459,12 +502,11 @@ mod tests {
     fn a_sample_a_little_longer_than_the_one_before_takes_its_memory() {
         let mut digests = SessionDigests::default();
         let place = digests.place(&key(9), "SELECT ?", 5);
-        let room =
-            |digests: &SessionDigests| lock(&digests.row(place).unwrap().sample).text.capacity();
+        let room = |digests: &SessionDigests| lock(&digests.row(place).unwrap().sample).text.room();
         add(&digests, place, 20_000, b"SELECT 1");
         let before = room(&digests);
         add(&digests, place, 30_000, b"SELECT 1234");
-        assert_eq!(lock(&digests.row(place).unwrap().sample).text, b"SELECT 1234");
+        assert_eq!(*lock(&digests.row(place).unwrap().sample).text, *b"SELECT 1234");
         assert_eq!(room(&digests), before);
     }
 
@@ -496,7 +538,7 @@ mod tests {
         assert_eq!((both.first_seen_us, &*both.text), (5, "SELECT ?"));
         assert_eq!((both.totals.statements.stat.count, both.totals.last_ns), (3, 81_000));
         assert_eq!(both.totals.statements.sum(Sum::RowsExamined), 9);
-        assert_eq!(both.totals.sample.text, b"SELECT 22");
+        assert_eq!(*both.totals.sample.text, *b"SELECT 22");
         assert_eq!(both.totals.histogram.count_until(0), 1);
         drop(b);
         assert_eq!(report(1).unwrap(), both, "what a session leaves counts as before");
@@ -525,7 +567,7 @@ mod tests {
         add(&c, second, 6, b"SET 1");
         let found = digests();
         assert_eq!(found.iter().filter(|d| d.key.is_none()).count(), 1);
-        assert_eq!(report(3).unwrap().totals.sample.text, b"DO 1");
+        assert_eq!(*report(3).unwrap().totals.sample.text, *b"DO 1");
         assert!(report(4).is_none() && digests_lost() == 1);
     }
 }

@@ -4,7 +4,9 @@
 //! are copied, and may be one event old.
 
 use crate::errors::ErrorTotals;
+use crate::memory::MemoryTotals;
 use crate::page::{ClassTotals, CounterPage};
+use crate::page_memory::SessionMemorySums;
 use crate::stat::{StatTotals, Tally};
 use crate::statement::StatementTotals;
 use crate::transaction::TransactionTotals;
@@ -26,6 +28,8 @@ pub enum Figures {
     Transactions,
     /// Of errors.
     Errors,
+    /// Of memory: what is used stays when they are emptied.
+    Memory,
 }
 
 impl Figures {
@@ -37,11 +41,12 @@ impl Figures {
         Self::Times,
         Self::Transactions,
         Self::Errors,
+        Self::Memory,
     ];
 }
 
 /// How many there are.
-pub(crate) const FIGURES: usize = Figures::Errors as usize + 1;
+pub(crate) const FIGURES: usize = Figures::Memory as usize + 1;
 
 /// The figures of a page, or of several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,19 +57,24 @@ pub struct PageFigures {
     transactions: TransactionTotals,
     /// By row.
     errors: BTreeMap<u16, ErrorTotals>,
+    memory: BTreeMap<u16, MemoryTotals>,
+    kept: SessionMemorySums,
 }
 
 impl PageFigures {
-    /// All figures of a page.
+    /// All figures of a page but those of memory.
     pub fn of(page: &CounterPage) -> PageFigures {
         let mut sums = PageFigures::default();
-        Figures::ALL.into_iter().for_each(|figures| sums.add_page(page, figures));
+        let events = Figures::ALL.into_iter().filter(|figures| *figures != Figures::Memory);
+        events.for_each(|figures| sums.add_page(page, figures));
         sums
     }
 
     /// Adds some figures of a page.
     pub(crate) fn add_page(&mut self, page: &CounterPage, figures: Figures) {
-        if !page.is_current(figures) {
+        if figures == Figures::Memory {
+            self.kept.add(&page.memory_sums());
+        } else if !page.is_current(figures) {
             return;
         }
         match figures {
@@ -90,7 +100,26 @@ impl PageFigures {
                     self.errors.entry(row).or_default().add(&totals);
                 }
             }
+            Figures::Memory => {
+                for (id, totals) in page.used_memory() {
+                    self.memory.entry(id).or_default().add(&totals);
+                }
+            }
         }
+    }
+
+    /// Adds events of a class that are in no page.
+    pub(crate) fn add_events(&mut self, id: u16, events: &StatTotals) {
+        let &StatTotals { count, ns_sum, ns_min, ns_max } = events;
+        let totals = ClassTotals {
+            count,
+            waits: count,
+            wait_ns_sum: ns_sum,
+            wait_ns_min: ns_min,
+            wait_ns_max: ns_max,
+            ..ClassTotals::default()
+        };
+        self.waits.entry(id).or_default().add(&totals);
     }
 
     /// Adds others.
@@ -108,6 +137,46 @@ impl PageFigures {
         for (row, totals) in &other.errors {
             self.errors.entry(*row).or_default().add(totals);
         }
+        for (id, totals) in &other.memory {
+            self.memory.entry(*id).or_default().add(totals);
+        }
+        self.kept.add(&other.kept);
+    }
+
+    /// What is over of it: memory that was taken and given back, beside everything else.
+    pub(crate) fn over(mut self) -> PageFigures {
+        self.memory.values_mut().for_each(|totals| *totals = totals.over());
+        let SessionMemorySums { controlled_max, total_max, .. } = self.kept;
+        self.kept = SessionMemorySums { controlled_max, total_max, ..SessionMemorySums::default() };
+        self
+    }
+
+    /// An instrument of memory.
+    pub fn memory(&self, class: &crate::Class) -> MemoryTotals {
+        let row = class.id_if_registered().and_then(|id| self.memory.get(&id));
+        row.copied().unwrap_or_default()
+    }
+
+    /// What is kept in all.
+    pub fn kept(&self) -> SessionMemorySums {
+        self.kept
+    }
+
+    /// Takes some of them out.
+    pub(crate) fn take(&mut self, figures: Figures) -> PageFigures {
+        let mut taken = PageFigures::default();
+        match figures {
+            Figures::Waits => taken.waits = std::mem::take(&mut self.waits),
+            Figures::Stages => taken.stages = std::mem::take(&mut self.stages),
+            Figures::Statements => taken.statements = std::mem::take(&mut self.statements),
+            Figures::Times => {}
+            Figures::Transactions => {
+                taken.transactions = std::mem::take(&mut self.transactions);
+            }
+            Figures::Errors => taken.errors = std::mem::take(&mut self.errors),
+            Figures::Memory => taken.memory = std::mem::take(&mut self.memory),
+        }
+        taken
     }
 
     /// Forgets some of them.
@@ -119,6 +188,7 @@ impl PageFigures {
             Figures::Times => {}
             Figures::Transactions => self.transactions = TransactionTotals::default(),
             Figures::Errors => self.errors.clear(),
+            Figures::Memory => self.memory.clear(),
         }
     }
 

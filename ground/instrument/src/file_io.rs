@@ -7,13 +7,13 @@
 
 use crate::io::{IoFigures, IoOperation, IoTotals};
 use crate::past::{Wait, WaitObject, record_wait};
-use crate::{Class, Operation};
+use crate::{Class, Operation, is_watched};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 crate::classes! {
-    static MEMORY: MemoryUse = "memory/performance_schema/file_instances";
+    static MEMORY: OwnMemory = "memory/performance_schema/file_instances";
 }
 
 /// A file and its figures.
@@ -114,7 +114,8 @@ impl Files {
         if let Some(known) = self.named.get(name) {
             return Some(Arc::clone(known));
         }
-        if self.named.len() + self.unnamed.len() >= self.limits.instances {
+        let is_full = self.named.len() + self.unnamed.len() >= self.limits.instances;
+        if is_full || !MEMORY.try_take(bytes_of(name)) {
             self.lost.instances += 1;
             return None;
         }
@@ -126,7 +127,6 @@ impl Files {
             handles: AtomicU64::new(0),
             removed: AtomicBool::new(false),
         });
-        MEMORY.take(bytes_of(&name));
         self.named.insert(name, Arc::clone(&known));
         Some(known)
     }
@@ -179,7 +179,7 @@ impl FileHandle {
     /// The class by which its operations are counted, while they are.
     #[inline]
     pub fn counted(&self) -> Option<&'static Class> {
-        self.0.as_ref().map(|known| known.class).filter(|class| class.enabled())
+        self.0.as_ref().map(|known| known.class).filter(|class| class.enabled() && is_watched())
     }
 
     /// Counts an operation; `ns` if it was timed.
@@ -232,9 +232,15 @@ pub fn file_renamed(from: &str, to: &str) {
     let mut files = files();
     files.unname(to);
     if let Some(known) = files.named.remove(from) {
-        let name: Arc<str> = to.into();
-        *known.name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&name);
-        files.named.insert(name, known);
+        MEMORY.give_back(bytes_of(from));
+        // Where there is no room for the longer name it is as long as the other one was.
+        if MEMORY.try_take(bytes_of(to)) {
+            let name: Arc<str> = to.into();
+            *known.name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&name);
+            files.named.insert(name, known);
+        } else {
+            files.lost.instances += 1;
+        }
     }
 }
 

@@ -6,7 +6,6 @@
 //! 4. Events of a thread are numbered in the order in which they ended, but that a transaction has the number behind the
 //! statement that began it.
 
-use crate::DigestKey;
 use crate::brief::{Brief, Taken};
 use crate::digest::{Digest, DigestRow};
 use crate::prepared::PreparedRow;
@@ -14,9 +13,10 @@ use crate::ring::Ring;
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, Sums};
 use crate::transaction::{OwnTransaction, SavepointCounts, TransactionRecord};
+use crate::{DigestKey, KeptText};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// `performance_schema_events_statements_history_size`.
@@ -29,6 +29,32 @@ static TRANSACTIONS_MAX: AtomicUsize = AtomicUsize::new(10);
 static LONG_TRANSACTIONS_MAX: AtomicUsize = AtomicUsize::new(10_000);
 /// `performance_schema_max_sql_text_length`.
 static TEXT_BYTES_MAX: AtomicUsize = AtomicUsize::new(1024);
+
+crate::classes! {
+    static STATEMENTS: OwnMemory = "memory/performance_schema/events_statements_history";
+    static STATEMENTS_LONG: OwnMemory = "memory/performance_schema/events_statements_history_long";
+    static TRANSACTIONS: OwnMemory = "memory/performance_schema/events_transactions_history";
+    static TRANSACTIONS_LONG: OwnMemory = "memory/performance_schema/events_transactions_history_long";
+}
+
+/// Events for which there was no room.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// `Performance_schema_locker_lost`: events that found no room, since it was set to zero last.
+pub fn events_lost() -> u64 {
+    LOST.load(Relaxed)
+}
+
+/// Counts them from zero again.
+pub fn forget_events_lost() {
+    LOST.store(0, Relaxed);
+}
+
+/// An event finds no room where some are to be kept.
+#[cold]
+pub(crate) fn lose(records_max: usize) {
+    LOST.fetch_add(u64::from(records_max > 0), Relaxed);
+}
 
 /// Room behind a record's text.
 const TEXT_ROOM_BYTES: usize = 64;
@@ -58,7 +84,7 @@ pub struct StatementRecord {
     /// When it began and ended, in nanoseconds of the callers' clock; `None`: it is not timed.
     pub times_ns: Option<(u64, u64)>,
     /// The text of a statement that was not prepared, cut off where it is long.
-    text: Vec<u8>,
+    text: KeptText,
     /// The prepared statement that was executed.
     prepared: Option<Arc<PreparedRow>>,
     /// Rows sent, rows read and rows changed.
@@ -296,8 +322,9 @@ impl HistoryWriter<'_> {
     pub fn add_statement(&mut self, end: &StatementEnd<'_>, recorded: &Recorded<'_>, long: bool) {
         let event_id = self.number();
         let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
-        if let Some(place) = self.rings.statements.place(|| RECORDS_MAX.load(Relaxed)) {
-            write(place, &id, end, recorded);
+        match self.rings.statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) {
+            Some(place) => write(place, &id, end, recorded),
+            None => lose(RECORDS_MAX.load(Relaxed)),
         }
         if long {
             add_long(&id, end, recorded);
@@ -317,13 +344,17 @@ impl HistoryWriter<'_> {
     #[inline(always)]
     pub fn add_own_transaction(&mut self, own: OwnTransaction, keep: bool) {
         let event_id = self.number();
-        if keep
-            && let Some(place) = self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed))
-        {
-            (place.own, place.event_id) = (own, event_id);
-            if place.other.is_some() {
-                place.other = None;
+        if !keep {
+            return;
+        }
+        match self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed), &TRANSACTIONS) {
+            Some(place) => {
+                (place.own, place.event_id) = (own, event_id);
+                if place.other.is_some() {
+                    place.other = None;
+                }
             }
+            None => lose(TRANSACTIONS_MAX.load(Relaxed)),
         }
     }
 
@@ -339,12 +370,11 @@ impl HistoryWriter<'_> {
             (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
         }
         record.end_event_id = NonZeroU64::new(self.events.get());
-        if keep
-            && let Some(place) = self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed))
-        {
-            match &mut place.other {
-                Some(other) => **other = record,
-                None => place.other = Some(Box::new(record)),
+        if keep {
+            match self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed), &TRANSACTIONS) {
+                Some(EndedTransaction { other: Some(other), .. }) => **other = record,
+                Some(place) => place.other = Some(Box::new(record)),
+                None => lose(TRANSACTIONS_MAX.load(Relaxed)),
             }
         }
         if long {
@@ -357,15 +387,18 @@ impl HistoryWriter<'_> {
 fn add_long(id: &EventId, end: &StatementEnd<'_>, recorded: &Recorded<'_>) {
     // It outlives sessions and their statements.
     let recorded = &Recorded { text: RecordedText::Written(recorded.text.bytes()), ..*recorded };
-    if let Some(place) = lock(&LONG).place(|| LONG_MAX.load(Relaxed)) {
-        write(place, id, end, recorded);
+    match lock(&LONG).place(|| LONG_MAX.load(Relaxed), &STATEMENTS_LONG) {
+        Some(place) => write(place, id, end, recorded),
+        None => lose(LONG_MAX.load(Relaxed)),
     }
 }
 
 #[cold]
 fn add_long_transaction(thread_id: u64, record: TransactionRecord) {
-    if let Some(place) = lock(&LONG_TRANSACTIONS).place(|| LONG_TRANSACTIONS_MAX.load(Relaxed)) {
-        *place = (thread_id, record);
+    let records_max = || LONG_TRANSACTIONS_MAX.load(Relaxed);
+    match lock(&LONG_TRANSACTIONS).place(records_max, &TRANSACTIONS_LONG) {
+        Some(place) => *place = (thread_id, record),
+        None => lose(records_max()),
     }
 }
 
@@ -424,13 +457,8 @@ fn write_text(record: &mut StatementRecord, text: &[u8]) {
     if record.prepared.is_some() {
         record.prepared = None;
     }
-    record.text.clear();
     let bytes = text.len().min(TEXT_BYTES_MAX.load(Relaxed));
-    if record.text.capacity() < bytes {
-        // The next ones are a little longer as a rule.
-        record.text.reserve(bytes + TEXT_ROOM_BYTES);
-    }
-    record.text.extend_from_slice(&text[..bytes]);
+    record.text.assign(&text[..bytes], TEXT_ROOM_BYTES);
 }
 
 /// The statements that each live session ran last, a session's together, the oldest first.

@@ -34,10 +34,31 @@ struct Instance {
 }
 
 crate::classes! {
-    static MEMORY: MemoryUse = "memory/performance_schema/sync_instances";
+    static MEMORY: OwnMemory = "memory/performance_schema/sync_instances";
 }
 static INSTANCES: Mutex<Vec<Arc<Instance>>> = Mutex::new(Vec::new());
 static EMPTIED: AtomicU64 = AtomicU64::new(0);
+
+/// Mutexes, latches and events that found no room when they were used.
+static LOST: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+fn lost_of(kind: ClassKind) -> usize {
+    match kind {
+        ClassKind::Mutex => 0,
+        ClassKind::RwLock => 1,
+        _ => 2,
+    }
+}
+
+/// How often instances of a kind found no room: `Performance_schema_mutex_instances_lost` and its kin.
+pub fn instances_lost(kind: ClassKind) -> u64 {
+    LOST[lost_of(kind)].load(Relaxed)
+}
+
+/// Counts them from zero again.
+pub fn forget_instances_lost() {
+    LOST.iter().for_each(|lost| lost.store(0, Relaxed));
+}
 
 fn list() -> MutexGuard<'static, Vec<Arc<Instance>>> {
     // Every critical section leaves the list consistent at each step, so poison says nothing.
@@ -53,14 +74,15 @@ impl InstanceCell {
         InstanceCell(AtomicPtr::new(ptr::null_mut()))
     }
 
-    fn get(&self, class: &'static Class) -> &Instance {
+    /// Its instance; `None`: there is no room for one.
+    fn get(&self, class: &'static Class) -> Option<&Instance> {
         let mut found = self.0.load(Ordering::Acquire);
         if found.is_null() {
             found = self.create(class);
         }
         // SAFETY: it comes from `Arc::into_raw`, and the count that belongs to this cell is given back when the cell is
-        // dropped, which nobody can do while it is borrowed.
-        unsafe { &*found }
+        // dropped, which nobody can do while it is borrowed; or it is null.
+        unsafe { found.as_ref() }
     }
 
     #[cold]
@@ -70,6 +92,10 @@ impl InstanceCell {
         let found = self.0.load(Ordering::Acquire);
         if !found.is_null() {
             return found;
+        }
+        if !MEMORY.try_take(size_of::<Instance>()) {
+            LOST[lost_of(class.kind())].fetch_add(1, Relaxed);
+            return ptr::null_mut();
         }
         let new = Arc::new(Instance {
             class,
@@ -84,7 +110,6 @@ impl InstanceCell {
             emptied: AtomicU64::new(EMPTIED.load(Relaxed)),
             place: AtomicUsize::new(list.len()),
         });
-        MEMORY.take(size_of::<Instance>());
         list.push(Arc::clone(&new));
         let new = Arc::into_raw(new).cast_mut();
         self.0.store(new, Ordering::Release);
@@ -94,7 +119,7 @@ impl InstanceCell {
     /// The owner was taken by one thread that has it alone.
     pub fn used(&self, class: &'static Class) {
         if class.enabled() {
-            let instance = self.get(class);
+            let Some(instance) = self.get(class) else { return };
             instance.renew();
             instance.uses.store(instance.uses.load(Relaxed) + 1, Relaxed);
             instance.begin_window();
@@ -114,7 +139,7 @@ impl InstanceCell {
     /// The owner was taken by a thread that may not be the only one.
     pub fn used_shared(&self, class: &'static Class) {
         if class.enabled() {
-            let instance = self.get(class);
+            let Some(instance) = self.get(class) else { return };
             instance.renew();
             instance.uses.fetch_add(1, Relaxed);
         }
@@ -124,7 +149,7 @@ impl InstanceCell {
     pub fn shared(&self, class: &'static Class) {
         self.used_shared(class);
         if class.held() {
-            let instance = self.get(class);
+            let Some(instance) = self.get(class) else { return };
             instance.begin_window();
             instance.readers.fetch_add(1, Relaxed);
         }
@@ -141,14 +166,14 @@ impl InstanceCell {
         }
     }
 
-    /// OBJECT_INSTANCE_BEGIN of an owner that is waited for.
+    /// OBJECT_INSTANCE_BEGIN of an owner that is waited for; 0: there is no room for the instance.
     pub fn number(&self, class: &'static Class) -> u64 {
-        ptr::from_ref(self.get(class)).addr() as u64
+        self.get(class).map_or(0, |instance| ptr::from_ref(instance).addr() as u64)
     }
 
     /// The owner was waited for.
     pub fn waited(&self, class: &'static Class, ns: u64) {
-        let instance = self.get(class);
+        let Some(instance) = self.get(class) else { return };
         instance.renew();
         // As the class counts: who waits uses it, whether uses are counted or not.
         if !class.enabled() {

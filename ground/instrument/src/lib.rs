@@ -36,7 +36,9 @@ mod instance;
 mod io;
 mod memory;
 mod operation;
+mod own_memory;
 mod page;
+mod page_memory;
 mod past;
 mod plan;
 mod prepared;
@@ -78,15 +80,22 @@ pub use histogram::{Buckets, STATEMENT_BUCKETS, bucket_limits, bucket_of_stateme
 pub use history::{
     Failure, HistoryWriter, Recorded, RecordedText, SessionHistory, StatementRecord,
     current_transactions, empty_long_statement_history, empty_long_transaction_history,
-    empty_statement_histories, empty_transaction_histories, long_statement_history,
-    long_transaction_history, next_events, set_history_limits, set_transaction_history_limits,
-    statement_histories, transaction_histories,
+    empty_statement_histories, empty_transaction_histories, events_lost, forget_events_lost,
+    long_statement_history, long_transaction_history, next_events, set_history_limits,
+    set_transaction_history_limits, statement_histories, transaction_histories,
 };
-pub use instance::{InstanceCell, InstanceReport, empty_instances, instances};
+pub use instance::{
+    InstanceCell, InstanceReport, empty_instances, forget_instances_lost, instances, instances_lost,
+};
 pub use io::{IO_OPERATIONS, IoOperation, IoTotals};
-pub use memory::{AmountTotals, MemoryReport, MemoryUse, empty_memory, memory_reports};
+pub use memory::{
+    AmountTotals, MemoryReport, MemoryTotals, MemoryUse, Piece, SessionMemory, empty_memory,
+    memory_reports, session_memory,
+};
 pub use operation::Operation;
+pub use own_memory::{KeptText, OwnMemory, set_memory_limit};
 pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
+pub use page_memory::SessionMemorySums;
 pub use past::{
     Kept, Nesting, PastEvent, StageRecord, Surroundings, Wait, WaitObject, WaitRecord,
     empty_last_waits, empty_long_stage_history, empty_long_wait_history, empty_stage_histories,
@@ -102,8 +111,9 @@ pub use prepared::{
 pub use registry::{
     Holds, PageRegistration, Rule, attach, class_named, class_numbered, classes, completed,
     contended, count, current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds,
-    is_on, level, live_stages, lost, name_thread, raise, register, register_declared, reset_holds,
-    set_current, set_level, set_rules, switch, totals, turn_off, used, window,
+    is_on, is_watched, kept_by_thread, leave_page, level, live_stages, lost, name_thread, raise,
+    register, register_declared, reset_holds, set_current, set_level, set_rules, switch, totals,
+    turn_off, used, watch_thread, window,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,
@@ -111,7 +121,8 @@ pub use setup::{
     remove_object, set_actor, set_object,
 };
 pub use socket_io::{
-    SocketHandle, SocketPlace, SocketReport, empty_sockets, socket_reports, socket_totals,
+    SocketHandle, SocketPlace, SocketReport, empty_sockets, forget_sockets_lost, socket_reports,
+    socket_totals, sockets_lost,
 };
 pub use stage::{LiveStage, begin_stage, end_stage, set_work_completed, stage_of};
 pub use stat::StatTotals;
@@ -122,7 +133,7 @@ pub use statement::{
 pub use switched::{note_switch, switched};
 pub use table_io::{
     LockTotals, OperationTotals, ROW_OPERATIONS, RowOperation, TABLE_IO, TABLE_LOCK, TableFigures,
-    TableIo, close_table_io, empty_table_io,
+    TableIo, close_table_io, empty_table_io, table_io_totals,
 };
 pub use transaction::{
     OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,

@@ -1,10 +1,13 @@
 //! Memory: what the parts of the server keep, where somebody counts it.
 //!
 //! 1. An instrument is listed when it counts for the first time. 2. Figures are shared: memory is taken and given back in
-//! pieces so large, or so seldom, that nobody notices. 3. What is taken while the instrument is off is not counted, nor
-//! what is given back then: the balance of one that was switched meanwhile is wrong, as in MySQL. 4. Nothing here is called
+//! pieces so large, or so seldom, that nobody notices. 3. Whoever has a piece knows how much of it was counted
+//! ([`MemoryUse::set`]): what was taken while the instrument was off is not given back, and what was counted is, whether it is
+//! on or off by then. 4. What sessions keep ([`SessionMemory`]) is counted in their pages as well. 5. Nothing here is called
 //! under the registry's mutex.
 
+use crate::registry::page;
+use crate::statement::same;
 use crate::{Class, MemoryClass};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -97,17 +100,17 @@ impl MemoryUse {
         self.class.enabled()
     }
 
-    /// A piece was taken.
-    pub fn take(&'static self, bytes: usize) {
-        if self.is_counted() {
-            self.pieces.take(1);
-            self.bytes.take(bytes as u64);
-        }
+    /// A piece of which so much was counted has another size now: how much of it is counted.
+    #[must_use = "it is told when the piece changes again"]
+    pub fn set(&'static self, counted: usize, to: usize) -> usize {
+        // What is not counted stays so.
+        let now = if self.is_counted() { to } else { to.min(counted) };
+        self.change(counted, now);
+        now
     }
 
-    /// A piece has another size now; from nothing it is taken, to nothing it is given back.
-    pub fn resize(&'static self, from: usize, to: usize) {
-        if from == to || !self.is_counted() {
+    fn change(&self, from: usize, to: usize) {
+        if from == to {
             return;
         }
         match (from, to) {
@@ -121,12 +124,145 @@ impl MemoryUse {
         }
     }
 
+    /// A piece was taken.
+    pub fn take(&'static self, bytes: usize) {
+        if self.is_counted() {
+            self.pieces.take(1);
+            self.bytes.take(bytes as u64);
+        }
+    }
+
     /// A piece was given back.
     pub fn give_back(&'static self, bytes: usize) {
         if self.is_counted() {
             self.pieces.give_back(1);
             self.bytes.give_back(bytes as u64);
         }
+    }
+}
+
+/// An instrument of memory that sessions keep, declared as a `static`.
+#[derive(Debug)]
+pub struct SessionMemory {
+    all: MemoryUse,
+    is_controlled: bool,
+}
+
+/// What a session keeps that is not its statements'.
+const NOT_CONTROLLED: [&str; 2] = ["memory/sql/NET::buff", "memory/sql/THD"];
+
+static OF_SESSIONS: Mutex<Vec<&'static SessionMemory>> = Mutex::new(Vec::new());
+
+impl SessionMemory {
+    /// One that has counted nothing.
+    pub const fn new(name: &'static str) -> SessionMemory {
+        let mut is_controlled = true;
+        let mut n = 0;
+        while n < NOT_CONTROLLED.len() {
+            is_controlled &= !same(NOT_CONTROLLED[n].as_bytes(), 0, name.as_bytes(), 0);
+            n += 1;
+        }
+        SessionMemory { all: MemoryUse::new(name), is_controlled }
+    }
+
+    /// Its class.
+    pub const fn class(&self) -> &Class {
+        self.all.class()
+    }
+
+    /// As [`MemoryUse::set`]: of the session whose page is the calling thread's.
+    #[must_use = "it is told when the piece changes again"]
+    pub fn set(&'static self, counted: usize, to: usize) -> usize {
+        if !self.all.is_listed.load(Relaxed) {
+            OF_SESSIONS.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+        }
+        let now = self.all.set(counted, to);
+        if now != counted {
+            page().change_memory(self.class(), self.is_controlled, counted as u64, now as u64);
+        }
+        now
+    }
+}
+
+/// A piece of memory that a session keeps as long as this is there.
+#[derive(Debug)]
+pub struct Piece {
+    of: &'static SessionMemory,
+    counted: usize,
+}
+
+impl Piece {
+    /// Nothing of an instrument's.
+    pub const fn new(of: &'static SessionMemory) -> Piece {
+        Piece { of, counted: 0 }
+    }
+
+    /// So many bytes of an instrument's.
+    pub fn of(of: &'static SessionMemory, bytes: usize) -> Piece {
+        Piece { of, counted: of.set(0, bytes) }
+    }
+
+    /// It has another size now.
+    pub fn set(&mut self, bytes: usize) {
+        self.counted = self.of.set(self.counted, bytes);
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+/// The instruments of memory of sessions that have counted something.
+pub fn session_memory() -> Vec<&'static Class> {
+    let listed = OF_SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut classes: Vec<&'static Class> = listed.iter().map(|memory| memory.class()).collect();
+    classes.sort_by_key(|class| class.name());
+    classes.dedup_by_key(|class| class.name());
+    classes
+}
+
+/// Figures of memory of one instrument: of a session, or of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryTotals {
+    /// In pieces.
+    pub pieces: AmountTotals,
+    /// In bytes.
+    pub bytes: AmountTotals,
+}
+
+impl MemoryTotals {
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: &MemoryTotals) {
+        self.pieces.add(&other.pieces);
+        self.bytes.add(&other.bytes);
+    }
+
+    /// What is over: taken and given back.
+    pub(crate) fn over(&self) -> MemoryTotals {
+        MemoryTotals { pieces: self.pieces.over(), bytes: self.bytes.over() }
+    }
+}
+
+impl AmountTotals {
+    /// Of what is used, counted from nothing.
+    pub(crate) fn of_used(used: i64) -> AmountTotals {
+        let (taken, given_back) = (used.max(0) as u64, used.min(0).unsigned_abs());
+        AmountTotals { taken, given_back, low: used, used, high: used }
+    }
+
+    fn add(&mut self, other: &AmountTotals) {
+        self.taken = self.taken.wrapping_add(other.taken);
+        self.given_back = self.given_back.wrapping_add(other.given_back);
+        self.low += other.low;
+        self.used += other.used;
+        self.high += other.high;
+    }
+
+    fn over(&self) -> AmountTotals {
+        let n = self.taken.min(self.given_back);
+        AmountTotals { taken: n, given_back: n, ..AmountTotals::default() }
     }
 }
 
@@ -199,15 +335,53 @@ mod tests {
         assert_eq!(of().unwrap().bytes, bytes);
         MEMORY.give_back(20);
         assert_eq!((of().unwrap().bytes.low, of().unwrap().bytes.high), (30, 50));
-        MEMORY.resize(0, 9);
-        MEMORY.resize(9, 12);
+        let mut piece = MEMORY.set(0, 9);
+        piece = MEMORY.set(piece, 12);
         assert_eq!((of().unwrap().bytes.used, of().unwrap().pieces.used), (42, 1));
-        MEMORY.resize(12, 2);
-        MEMORY.resize(2, 0);
-        assert_eq!((of().unwrap().bytes.used, of().unwrap().pieces.used), (30, 0));
+        // What is not counted is not given back, and what is counted is.
         MEMORY.class.set_flags(0);
         MEMORY.take(7);
-        assert_eq!(of().unwrap().bytes.used, 30);
+        let mut other = MEMORY.set(0, 100);
+        piece = MEMORY.set(piece, 20);
+        assert_eq!((other, piece, of().unwrap().bytes.used), (0, 12, 42));
+        piece = MEMORY.set(piece, 2);
+        assert_eq!((piece, of().unwrap().bytes.used), (2, 32));
         MEMORY.class.set_flags(ENABLED);
+        other = MEMORY.set(other, 0);
+        piece = MEMORY.set(piece, 0);
+        assert_eq!((other, piece, of().unwrap().bytes.used), (0, 0, 30));
+    }
+
+    #[test]
+    fn what_a_session_keeps_is_in_its_page() {
+        static KEPT: SessionMemory = SessionMemory::new("memory/test/of_session");
+        static BUFFER: SessionMemory = SessionMemory::new("memory/sql/NET::buff");
+        let page = crate::CounterPage::boxed();
+        // SAFETY: the page outlives its being the current one.
+        let before = unsafe { crate::set_current(&*page) };
+        let mut piece = Piece::of(&KEPT, 100);
+        let buffer = Piece::of(&BUFFER, 1000);
+        piece.set(300);
+        piece.set(200);
+        let sums = page.memory_sums();
+        assert_eq!((sums.controlled, sums.controlled_max), (200, 300));
+        assert_eq!((sums.total, sums.total_max), (1200, 1300));
+        assert_eq!(page.take_statement_memory(), (300, 1300));
+        assert_eq!(page.take_statement_memory(), (0, 0));
+        let of = || {
+            let kept = |(id, _): &(u16, MemoryTotals)| Some(*id) == KEPT.class().id_if_registered();
+            page.used_memory().find(kept).map(|(_, totals)| totals.bytes)
+        };
+        let bytes = AmountTotals { taken: 300, given_back: 100, low: 0, used: 200, high: 300 };
+        assert_eq!(of(), Some(bytes));
+        assert_eq!(
+            bytes.over(),
+            AmountTotals { taken: 100, given_back: 100, ..Default::default() }
+        );
+        drop((piece, buffer));
+        assert_eq!(of().unwrap().used, 0);
+        assert_eq!(page.memory_sums().total, 0);
+        // SAFETY: it was this thread's.
+        unsafe { crate::set_current(before) };
     }
 }

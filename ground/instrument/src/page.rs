@@ -7,13 +7,18 @@
 use crate::errors::{ERROR_ROWS, ErrorRow, ErrorTotals, row_of};
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::histogram::{Buckets, STATEMENT_BUCKETS};
+use crate::memory::MemoryTotals;
+use crate::page_memory::{PageMemory, SessionMemorySums};
 use crate::past;
 use crate::registry;
+use crate::setup::objects_changed;
 use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
 use crate::statement::{IS_WATCHED, STATEMENTS_MAX, StatementRow};
 use crate::transaction::{TransactionRow, TransactionTotals};
-use crate::{ClassKind, Counter, StatementEnd, StatementTotals};
+use crate::{
+    Class, ClassKind, Consumer, Counter, StatementEnd, StatementTotals, consumes, note_switch,
+};
 use std::collections::BTreeMap;
 
 /// Rows for classes in a page, by number: those of all kinds before stages. Each has a histogram.
@@ -57,9 +62,11 @@ pub struct CounterPage {
     status: [Tally; Counter::COUNT],
     /// The THREAD_ID of its writer; 0: it has none.
     thread_id: Tally,
+    /// Not 0: `threads.INSTRUMENTED` is NO. Whoever switches it writes it.
+    unwatched: Tally,
     /// Time that was spent waiting for locks of tables and rows.
     lock_ns: Tally,
-    /// Grows with `lock_ns` and with each counter of [`IS_WATCHED`].
+    /// Grows with `lock_ns`, `memory` and each counter of [`IS_WATCHED`].
     watched: Tally,
     /// How often each of the figures had been emptied when the page was written last: behind that they mean nothing any
     /// more ([`registry::emptied`]).
@@ -76,6 +83,7 @@ pub struct CounterPage {
     /// The window that `holds` belongs to; of another one they mean nothing any more.
     window: Tally,
     holds: [HoldRow; HOLDS],
+    memory: PageMemory,
 }
 
 /// How a latch class was held, in one window of time.
@@ -281,6 +289,8 @@ impl Totals {
         if page.thread_id() != 0 {
             page.set_thread_id(0);
         }
+        page.unwatched.take();
+        page.memory.forget();
         Figures::ALL.into_iter().for_each(|figures| page.renew(figures));
     }
 
@@ -367,6 +377,8 @@ impl Totals {
             Figures::Errors => self.errors.clear(),
             Figures::Statements => self.statements.clear(),
             Figures::Times => self.times = Buckets::new(),
+            // That of all is counted beside the instruments.
+            Figures::Memory => {}
         }
     }
 }
@@ -437,6 +449,60 @@ impl CounterPage {
     /// Whether its writer is in a stage.
     pub(crate) fn is_in_stage(&self) -> bool {
         self.stage.is_on()
+    }
+
+    /// Says what `threads.INSTRUMENTED` is of who writes it. Callable by anyone.
+    pub fn set_watched(&self, on: bool) {
+        if (self.unwatched.get() == 0) != on {
+            self.unwatched.set(u64::from(!on));
+            objects_changed();
+            note_switch();
+        }
+    }
+
+    /// Whether what its writer does is counted at all: it is not where `threads.INSTRUMENTED` is NO, as long as somebody looks
+    /// at threads.
+    #[inline(always)]
+    pub fn is_watched(&self) -> bool {
+        self.unwatched.get() == 0 || !consumes(Consumer::Threads)
+    }
+
+    /// How often memory was taken or given back.
+    pub(crate) fn memory_changes(&self) -> u64 {
+        self.memory.changes()
+    }
+
+    /// A piece of memory has another size. Only the page's writer calls it.
+    pub(crate) fn change_memory(&self, class: &Class, is_controlled: bool, from: u64, to: u64) {
+        self.renew(Figures::Memory);
+        if let Some(id) = class.id_if_registered() {
+            self.memory.change(id, is_controlled, from, to);
+        }
+        self.watched.add(1);
+    }
+
+    /// What the statement that ended took at most of the memory that is controlled, and of all. Only the page's writer calls it.
+    pub(crate) fn take_statement_memory(&self) -> (u64, u64) {
+        self.memory.take_statement()
+    }
+
+    /// What its writer keeps.
+    pub fn memory_sums(&self) -> SessionMemorySums {
+        self.memory.sums()
+    }
+
+    /// The instruments of memory that it has figures of.
+    pub(crate) fn used_memory(&self) -> impl Iterator<Item = (u16, MemoryTotals)> {
+        self.memory.used(!self.is_current(Figures::Memory))
+    }
+
+    /// Adds events of a class that were counted elsewhere. Only the page's writer calls it.
+    pub(crate) fn add_events(&self, id: u16, events: &StatTotals) {
+        self.renew(Figures::Waits);
+        if let Some(row) = self.rows.get(usize::from(id)) {
+            row.count.add(events.count);
+            row.waits.add_totals(events);
+        }
     }
 
     /// Adds a transaction that ended, timed or not. Only the page's writer calls it, under a present [`Plan`](crate::Plan).
@@ -529,6 +595,7 @@ impl CounterPage {
                     tally.take();
                 }
             }
+            Figures::Memory => self.memory.empty(),
         }
         self.emptied[figures as usize].set(registry::emptied(figures));
     }

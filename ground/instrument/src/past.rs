@@ -6,9 +6,9 @@
 //! 3. Waits and stages of a thread are numbered each for themselves, in the order in which they ended, so that the one that
 //! goes on has the next number. 4. A thread's events end with it, but those in the ring of all.
 
-use crate::history::{EventNumber, event_number};
+use crate::history::{EventNumber, event_number, lose};
 use crate::ring::Ring;
-use crate::{Class, Consumer, Operation, consumes, registry};
+use crate::{Class, Consumer, Operation, OwnMemory, consumes, registry};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -134,12 +134,22 @@ impl<R> Default for Events<R> {
 struct Limits {
     records_max: AtomicUsize,
     long_max: AtomicUsize,
+    /// Where the memory of a thread's records is counted, and that of all threads' records.
+    memory: (&'static OwnMemory, &'static OwnMemory),
+}
+
+crate::classes! {
+    static WAITS: OwnMemory = "memory/performance_schema/events_waits_history";
+    static WAITS_LONG: OwnMemory = "memory/performance_schema/events_waits_history_long";
+    static STAGES: OwnMemory = "memory/performance_schema/events_stages_history";
+    static STAGES_LONG: OwnMemory = "memory/performance_schema/events_stages_history_long";
 }
 
 impl Limits {
     /// MySQL's.
-    const fn new() -> Limits {
-        Limits { records_max: AtomicUsize::new(10), long_max: AtomicUsize::new(10_000) }
+    const fn new(memory: (&'static OwnMemory, &'static OwnMemory)) -> Limits {
+        let (records_max, long_max) = (AtomicUsize::new(10), AtomicUsize::new(10_000));
+        Limits { records_max, long_max, memory }
     }
 
     fn set(&self, records_max: usize, long_max: usize) {
@@ -148,14 +158,18 @@ impl Limits {
     }
 }
 
-static WAIT_LIMITS: Limits = Limits::new();
-static STAGE_LIMITS: Limits = Limits::new();
+static WAIT_LIMITS: Limits = Limits::new((&WAITS, &WAITS_LONG));
+static STAGE_LIMITS: Limits = Limits::new((&STAGES, &STAGES_LONG));
 
 impl<R: Clone + Default> Events<R> {
     fn add(&mut self, record: R, history: bool, limits: &Limits) {
         self.ended += 1;
-        if history && let Some(place) = self.ring.place(|| limits.records_max.load(Relaxed)) {
-            *place = record.clone();
+        let records_max = || limits.records_max.load(Relaxed);
+        if history {
+            match self.ring.place(records_max, limits.memory.0) {
+                Some(place) => *place = record.clone(),
+                None => lose(records_max()),
+            }
         }
         self.last = Some(record);
     }
@@ -203,8 +217,10 @@ fn begin(thread_id: u64) -> Option<(Kept, u64)> {
 }
 
 fn add_long<R: Default>(long: &Mutex<Ring<R>>, limits: &Limits, record: R) {
-    if let Some(place) = lock(long).place(|| limits.long_max.load(Relaxed)) {
-        *place = record;
+    let records_max = || limits.long_max.load(Relaxed);
+    match lock(long).place(records_max, limits.memory.1) {
+        Some(place) => *place = record,
+        None => lose(records_max()),
     }
 }
 

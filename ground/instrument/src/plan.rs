@@ -26,6 +26,8 @@ pub struct Plan {
     switched: u64,
     /// Statements.
     pub depth: Depth,
+    /// The processor's time of statements is measured.
+    pub cpu: bool,
     /// Digests are made.
     pub digests: bool,
     /// The session's history has its statements.
@@ -50,6 +52,7 @@ impl Plan {
         Plan {
             switched: 0,
             depth: Depth::Nothing,
+            cpu: false,
             digests: false,
             history: false,
             transactions: false,
@@ -71,10 +74,10 @@ impl Plan {
     #[cold]
     pub fn of(page: &CounterPage, keeps_history: bool) -> Plan {
         let switched = switched();
-        if !INSTRUMENTS {
+        page.renew_statements();
+        if !INSTRUMENTS || !page.is_watched() {
             return Plan { switched, ..Plan::unknown() };
         }
-        page.renew_statements();
         let keeps = |consumer| keeps_history && consumes(consumer);
         let (idle, transaction) = (IDLE.flags(), TRANSACTION.flags());
         let all_timed = STATEMENTS.iter().all(|class| class.timed());
@@ -95,6 +98,7 @@ impl Plan {
                 (_, true) => Depth::Plain,
                 _ => Depth::Full,
             },
+            cpu: !none && consumes(Consumer::StatementsCpu),
             digests: consumes(Consumer::StatementsDigest),
             history: keeps(Consumer::StatementsHistory),
             transactions,

@@ -6,9 +6,13 @@
 use crate::digest::Digest;
 use crate::registry;
 use crate::stat::{Stat, Tally};
-use crate::statement::{SUMS, StatementEnd, StatementTotals, Sum, Sums};
+use crate::statement::{SUMS, StatementEnd, StatementTotals, Sum, Sums, add_sums};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+
+crate::classes! {
+    static MEMORY: OwnMemory = "memory/performance_schema/prepared_statements_instances";
+}
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// Rows that are there.
@@ -48,6 +52,11 @@ pub struct PreparedRow {
     digest: OnceLock<Arc<Digest>>,
 }
 
+/// Memory of a statement's row.
+fn bytes_of(of: &PreparedOf) -> usize {
+    size_of::<PreparedRow>() + of.name.as_ref().map_or(0, |name| name.len())
+}
+
 /// A prepared statement and what it cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedReport {
@@ -69,7 +78,8 @@ impl PreparedRow {
         if !registry::is_on() {
             return None;
         }
-        if ROWS.fetch_add(1, Relaxed) >= ROWS_MAX.load(Relaxed) {
+        let is_full = ROWS.fetch_add(1, Relaxed) >= ROWS_MAX.load(Relaxed);
+        if is_full || !MEMORY.try_take(bytes_of(&of)) {
             ROWS.fetch_sub(1, Relaxed);
             LOST.fetch_add(1, Relaxed);
             return None;
@@ -118,7 +128,7 @@ impl PreparedRow {
     #[cold]
     fn add_more(&self, sums: &Sums) {
         let more = self.more.get_or_init(|| Box::new(std::array::from_fn(|_| Tally::default())));
-        more.iter().zip(sums).for_each(|(tally, n)| tally.add(*n));
+        add_sums(more, sums);
     }
 
     #[inline]
@@ -167,6 +177,7 @@ impl PreparedRow {
     /// Its statement is closed: there is room for another one. Histories may have it for longer.
     pub fn is_closed(&self) {
         ROWS.fetch_sub(1, Relaxed);
+        MEMORY.give_back(bytes_of(&self.of));
     }
 
     /// Whether an execution of this digest is of the statement's own, which the first one's is.

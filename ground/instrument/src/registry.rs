@@ -9,16 +9,25 @@
 //!    ([`Pass`]), so that none is missed and none counted twice, and sums never go down.
 //! 4. Holds belong to a window of time. A new window makes those of older ones meaningless without
 //!    touching any page: whoever writes to a page whose holds are older clears them first, readers skip it.
-//! 5. Classes are only added, in an array that is read without the mutex.
+//! 5. While nobody looks at threads (the consumer `thread_instrumentation` is off), pages count for all together alone: what
+//!    threads had done before is kept beside their pages.
+//! 6. Classes are only added, in an array that is read without the mutex.
 
 use crate::class::{DECLARED, KINDS, LOST};
-use crate::consumers::{consumers, store};
+use crate::consumers::{Consumer, consumers, consumes, store};
 use crate::errors::ERROR;
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::page::HoldSums;
 use crate::stage::{LiveStage, stage_of};
-use crate::{Class, ClassKind, Counter, CounterPage, HoldTotals, Level, Totals, note_switch};
+use crate::table_io::{
+    TABLE_IO, empty_table_io_of_threads, move_table_io, table_io_by_thread, table_io_moves,
+};
+use crate::{
+    Class, ClassKind, Counter, CounterPage, HoldTotals, Level, SessionMemorySums, StatTotals,
+    Totals, note_switch,
+};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -28,7 +37,7 @@ pub(crate) struct Registry {
     /// Classes of each kind, and those of them for which there was no room.
     counts: [(u16, u64); KINDS],
     /// Places of pages that ended are used again.
-    pages: Vec<Option<PagePtr>>,
+    pages: Vec<Option<Registered>>,
     passes: Vec<Pass>,
     passes_begun: u64,
     ended: Totals,
@@ -61,6 +70,57 @@ struct PagePtr(*const CounterPage);
 // page holds atomics only.
 unsafe impl Send for PagePtr {}
 
+/// A registered page and what is known of its writer.
+struct Registered {
+    page: PagePtr,
+    /// What the writer had done when nobody looked at threads any more.
+    kept: Option<Box<PageFigures>>,
+}
+
+/// What threads did to the tables that they have open, by THREAD_ID.
+type TableIoOf = HashMap<u64, StatTotals>;
+
+impl Registered {
+    /// The registry is locked.
+    fn page(&self) -> &CounterPage {
+        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
+        unsafe { &*self.page.0 }
+    }
+
+    /// Some of the figures that its writer has now.
+    fn found(&self, figures: Figures, table_io: &TableIoOf) -> PageFigures {
+        let mut found = PageFigures::default();
+        found.add_page(self.page(), figures);
+        if figures == Figures::Waits
+            && let Some(events) = table_io.get(&self.page().thread_id())
+        {
+            found.add_events(TABLE_IO.id(), events);
+        }
+        found
+    }
+
+    /// All figures but those of memory, which goes on whoever looks.
+    fn all_found(&self, table_io: &TableIoOf) -> PageFigures {
+        let mut all = PageFigures::default();
+        let events = Figures::ALL.into_iter().filter(|figures| *figures != Figures::Memory);
+        events.for_each(|figures| all.add(&self.found(figures, table_io)));
+        all
+    }
+
+    /// What is told of its writer, who has found this now.
+    fn told(kept: Option<PageFigures>, found: &PageFigures) -> PageFigures {
+        let mut told = kept.unwrap_or_default();
+        if consumes(Consumer::Threads) {
+            told.add(found);
+        }
+        told
+    }
+
+    fn take_kept(&mut self) -> Option<PageFigures> {
+        self.kept.take().map(|kept| *kept)
+    }
+}
+
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     counts: [(0, 0); KINDS],
     pages: Vec::new(),
@@ -91,7 +151,12 @@ pub fn empty(figures: Figures) {
     let mut registry = registry();
     EMPTIED[figures as usize].fetch_add(1, Relaxed);
     note_switch();
+    if figures == Figures::Waits {
+        empty_table_io_of_threads();
+    }
     registry.ended.empty(figures);
+    let kept = registry.pages.iter_mut().flatten().filter_map(|page| page.kept.as_mut());
+    kept.for_each(|kept| kept.empty(figures));
     registry.passes.iter_mut().for_each(|pass| pass.totals.empty(figures));
 }
 
@@ -112,7 +177,7 @@ pub fn turn_off() {
     let mut registry = registry();
     OFF.store(true, Relaxed);
     registry.level = Level::None;
-    store(&registry, Level::None.consumers());
+    store(&mut registry, Level::None.consumers());
     classes().into_iter().for_each(|class| class.put(0));
 }
 
@@ -183,7 +248,7 @@ pub fn register_declared() {
 /// The classes registered so far, without those that are lost.
 pub fn classes() -> Vec<&'static Class> {
     let len = CLASSES_LEN.load(Ordering::Acquire);
-    // SAFETY: below the length there are pointers to classes, which are never dropped (invariant 5).
+    // SAFETY: below the length there are pointers to classes, which are never dropped (invariant 6).
     CLASSES[..len].iter().map(|class| unsafe { &*class.load(Relaxed) }).collect()
 }
 
@@ -296,6 +361,26 @@ impl Registry {
         }
     }
 
+    /// Parts what threads did until now from what they do next: whether somebody looks at threads is about to change.
+    pub(crate) fn part_threads(&mut self) {
+        let table_io = table_io_by_thread();
+        let Registry { passes, ended, pages, .. } = self;
+        for (place, page) in pages.iter_mut().enumerate() {
+            let Some(page) = page else { continue };
+            let found = page.all_found(&table_io);
+            add_ended(ended, passes, place, &found);
+            if consumes(Consumer::Threads) {
+                let kept = Registered::told(page.take_kept(), &found);
+                page.kept = Some(Box::new(kept));
+            }
+        }
+        const GO_ON: [Figures; 2] = [Figures::Times, Figures::Memory];
+        for figures in Figures::ALL.into_iter().filter(|figures| !GO_ON.contains(figures)) {
+            EMPTIED[figures as usize].fetch_add(1, Relaxed);
+        }
+        empty_table_io_of_threads();
+    }
+
     /// Makes every class do what it is set to do.
     pub(crate) fn take_effect(&self) {
         classes().into_iter().for_each(Class::take_effect);
@@ -399,7 +484,7 @@ pub unsafe fn attach(page: *const CounterPage) -> PageRegistration {
         pages.push(None);
         pages.len() - 1
     });
-    pages[place] = Some(PagePtr(page));
+    pages[place] = Some(Registered { page: PagePtr(page), kept: None });
     PageRegistration { page, place }
 }
 
@@ -443,6 +528,11 @@ impl Begun {
     /// instruments for the first time. The answer is what pages held that ended since the pass began, before `f` saw
     /// them.
     fn over_pages(self, mut f: impl FnMut(&CounterPage)) -> Pass {
+        self.over_registered(|registered| f(registered.page()))
+    }
+
+    /// As [`Self::over_pages`], with what is known of their writers.
+    fn over_registered(self, mut f: impl FnMut(&Registered)) -> Pass {
         loop {
             let mut registry = registry();
             let Registry { passes, pages, .. } = &mut *registry;
@@ -450,24 +540,57 @@ impl Begun {
             let Some(page) = pages.get(passes[at].next) else { return passes.swap_remove(at) };
             passes[at].next += 1;
             if let Some(page) = page {
-                // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
-                f(unsafe { &*page.0 });
+                f(page);
             }
         }
     }
 }
 
+/// What a page has goes to what pages have left that ended.
+fn add_ended(ended: &mut Totals, passes: &mut [Pass], place: usize, found: &PageFigures) {
+    ended.add_figures(found);
+    let not_seen = passes.iter_mut().filter(|pass| pass.next <= place);
+    not_seen.for_each(|pass| pass.totals.add_figures(found));
+}
+
 /// The figures of every page whose writer has a THREAD_ID, with that.
 pub fn figures_by_thread() -> Vec<(u64, PageFigures)> {
+    // A table that is closed meanwhile would be missed; where they always are, one may.
+    const TRIES: u32 = 20;
     let mut rows = Vec::new();
+    TABLE_IO.id();
+    for _ in 0..TRIES {
+        let moves = table_io_moves();
+        let table_io = table_io_by_thread();
+        rows.clear();
+        let (pass, ()) = Pass::begin(|_| ());
+        pass.over_registered(|page| {
+            let thread_id = page.page().thread_id();
+            if thread_id != 0 {
+                let kept = page.kept.as_deref().cloned();
+                let mut told = Registered::told(kept, &page.all_found(&table_io));
+                told.add_page(page.page(), Figures::Memory);
+                rows.push((thread_id, told));
+            }
+        });
+        if table_io_moves() == moves {
+            break;
+        }
+    }
+    rows
+}
+
+/// What the writers of pages keep who have a THREAD_ID, by that.
+pub fn kept_by_thread() -> HashMap<u64, SessionMemorySums> {
+    let mut sums = HashMap::new();
     let (pass, ()) = Pass::begin(|_| ());
     pass.over_pages(|page| {
-        let thread_id = page.thread_id();
-        if thread_id != 0 {
-            rows.push((thread_id, PageFigures::of(page)));
+        let kept = page.memory_sums();
+        if page.thread_id() != 0 && kept.total_max != 0 {
+            sums.insert(page.thread_id(), kept);
         }
     });
-    rows
+    sums
 }
 
 /// The stages that threads are in.
@@ -478,42 +601,72 @@ pub fn live_stages() -> Vec<LiveStage> {
     found
 }
 
-/// Begins a page's figures anew, as those of somebody else: what was there counts as that of a page that ended. Only the
-/// page's writer calls it.
+/// Begins a page's figures anew, as those of somebody else: what was there counts as that of a page that ended. Gives what
+/// is told of who wrote it. Only the page's writer calls it.
 pub fn fold_page(page: &CounterPage) -> PageFigures {
+    move_table_io(page.thread_id());
     let mut registry = registry();
     let Registry { passes, ended, pages, .. } = &mut *registry;
     let found = PageFigures::of(page);
-    ended.add_figures(&found);
-    if let Some(place) = pages.iter().position(|p| p.is_some_and(|p| ptr::eq(p.0, page))) {
-        let not_seen = passes.iter_mut().filter(|pass| pass.next <= place);
-        not_seen.for_each(|pass| pass.totals.add_figures(&found));
-    }
+    let place = pages.iter().position(|p| p.as_ref().is_some_and(|p| ptr::eq(p.page.0, page)));
+    let kept = place.and_then(|place| pages[place].as_mut()?.take_kept());
+    add_ended(ended, passes, place.unwrap_or(usize::MAX), &found);
     page.forget_figures();
-    found
+    with_memory(Registered::told(kept, &found), page)
 }
 
-/// Begins some figures anew on every page: what was there counts as that of pages that ended, and is given with the
-/// THREAD_IDs. What is counted while this runs may be lost.
-pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
+/// What is told of a page's writer, and what is over of his memory.
+fn with_memory(mut told: PageFigures, page: &CounterPage) -> PageFigures {
+    told.add_page(page, Figures::Memory);
+    told.over()
+}
+
+/// A page is nobody's from now on: what is told of who wrote it. Its figures go to those of all when it ends. Only the page's
+/// writer calls it, who has closed its tables.
+pub fn leave_page(page: &CounterPage) -> PageFigures {
     let mut registry = registry();
+    page.set_thread_id(0);
+    let mut pages = registry.pages.iter_mut().flatten();
+    let kept = pages.find(|p| ptr::eq(p.page.0, page)).and_then(Registered::take_kept);
+    with_memory(Registered::told(kept, &PageFigures::of(page)), page)
+}
+
+/// Begins some figures anew on every page: what was there counts as that of pages that ended, and what is told of their
+/// writers is given with the THREAD_IDs. What is counted while this runs may be lost.
+pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
+    TABLE_IO.id();
+    let mut registry = registry();
+    let table_io = table_io_by_thread();
     let Registry { passes, ended, pages, .. } = &mut *registry;
     let mut rows = Vec::new();
-    for (place, page) in pages.iter().enumerate() {
+    for (place, page) in pages.iter_mut().enumerate() {
         let Some(page) = page else { continue };
-        let mut found = PageFigures::default();
-        // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
-        let page = unsafe { &*page.0 };
-        found.add_page(page, figures);
-        ended.add_figures(&found);
-        passes
-            .iter_mut()
-            .filter(|pass| pass.next <= place)
-            .for_each(|pass| pass.totals.add_figures(&found));
-        rows.push((page.thread_id(), found));
+        let found = page.found(figures, &table_io);
+        add_ended(ended, passes, place, &found);
+        let kept = page.kept.as_mut().map(|kept| kept.take(figures));
+        let told = match figures {
+            Figures::Memory => found.over(),
+            _ => Registered::told(kept, &found),
+        };
+        rows.push((page.page().thread_id(), told));
     }
     EMPTIED[figures as usize].fetch_add(1, Relaxed);
+    if figures == Figures::Waits {
+        empty_table_io_of_threads();
+    }
     rows
+}
+
+/// Says what `threads.INSTRUMENTED` is of a thread of the server's own.
+pub fn watch_thread(thread_id: u64, on: bool) {
+    let registry = registry();
+    let pages = registry.pages.iter().flatten();
+    pages.filter(|p| p.page().thread_id() == thread_id).for_each(|p| p.page().set_watched(on));
+}
+
+/// Whether what the calling thread does is counted: see [`CounterPage::is_watched`].
+pub fn is_watched() -> bool {
+    page().is_watched()
 }
 
 /// Sums over all pages, living and ended.
@@ -592,7 +745,7 @@ pub fn name_thread(thread_id: u64) {
 
 /// Counts an error or warning that is raised, if errors are counted.
 pub fn raise(number: u16, now_us: u64) {
-    if ERROR.enabled() {
+    if ERROR.enabled() && page().is_watched() {
         page().add_error(number, now_us);
     }
 }
@@ -614,7 +767,7 @@ pub fn hit(class: &'static Class) {
 /// Registers the class at its first use, and counts the use if the class is enabled.
 pub fn used(class: &'static Class) {
     let id = class.id();
-    if class.enabled() {
+    if class.enabled() && page().is_watched() {
         page().add_use(id);
     }
 }
@@ -623,9 +776,11 @@ pub fn used(class: &'static Class) {
 #[cold]
 pub fn contended(class: &'static Class, wait_ns: u64) {
     let (page, id) = (page(), class.id());
-    page.add_wait(id, wait_ns);
-    if !class.enabled() {
-        page.add_use(id);
+    if page.is_watched() {
+        page.add_wait(id, wait_ns);
+        if !class.enabled() {
+            page.add_use(id);
+        }
     }
     if class.kind() == ClassKind::Lock {
         page.add_lock_ns(wait_ns);
@@ -663,7 +818,7 @@ mod tests {
             let next = locked(|registry| {
                 let Registry { passes, pages, .. } = registry;
                 let pass = passes.iter_mut().find(|pass| pass.number == number).unwrap();
-                let page = pages.get(pass.next).copied();
+                let page = pages.get(pass.next).map(|page| page.as_ref().map(|page| page.page));
                 pass.next += 1;
                 page
             });

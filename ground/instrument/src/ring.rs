@@ -1,9 +1,13 @@
 //! The last of many records.
 
+use crate::OwnMemory;
+
 /// Records, whose memory is used again when there are enough of them.
 #[derive(Debug)]
 pub(crate) struct Ring<R> {
     records: Vec<R>,
+    /// Where the memory of its records is counted, if it has any.
+    memory: Option<&'static OwnMemory>,
     /// Where the next one goes.
     next: usize,
 }
@@ -17,7 +21,7 @@ impl<R> Default for Ring<R> {
 impl<R> Ring<R> {
     /// Nothing recorded.
     pub const fn new() -> Self {
-        Ring { records: Vec::new(), next: 0 }
+        Ring { records: Vec::new(), memory: None, next: 0 }
     }
 
     /// The records, the oldest first.
@@ -43,11 +47,15 @@ impl<R> Ring<R> {
 }
 
 impl<R: Default> Ring<R> {
-    /// The place of the next record, in the memory of the oldest.
+    /// The place of the next record, in the memory of the oldest. There are as many as there is room for.
     #[inline(always)]
-    pub fn place(&mut self, records_max: impl FnOnce() -> usize) -> Option<&mut R> {
+    pub fn place(
+        &mut self,
+        records_max: impl FnOnce() -> usize,
+        memory: &'static OwnMemory,
+    ) -> Option<&mut R> {
         if self.next >= self.records.len() {
-            self.turn(records_max());
+            self.turn(records_max(), memory);
         }
         let at = self.next;
         self.next += 1;
@@ -56,12 +64,21 @@ impl<R: Default> Ring<R> {
 
     /// The last record is written: the next one is new, or the first again.
     #[cold]
-    fn turn(&mut self, records_max: usize) {
-        if self.records.len() < records_max {
+    fn turn(&mut self, records_max: usize, memory: &'static OwnMemory) {
+        if self.records.len() < records_max && memory.try_take(size_of::<R>()) {
+            self.memory = Some(memory);
             self.next = self.records.len();
             self.records.push(R::default());
         } else {
             self.next = 0;
+        }
+    }
+}
+
+impl<R> Drop for Ring<R> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory {
+            self.records.iter().for_each(|_| memory.give_back(size_of::<R>()));
         }
     }
 }

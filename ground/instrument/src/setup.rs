@@ -95,7 +95,7 @@ pub enum NotAdded {
 static ACTORS: Mutex<Option<Vec<Actor>>> = Mutex::new(None);
 static OBJECTS: Mutex<Option<Vec<Object>>> = Mutex::new(None);
 
-/// Grows with every change of `setup_objects`.
+/// Grows with every change of what decides which tables are watched: `setup_objects`, and which threads are.
 static OBJECTS_VERSION: AtomicU64 = AtomicU64::new(1);
 
 fn locked<T>(list: &'static Mutex<Option<Vec<T>>>) -> MutexGuard<'static, Option<Vec<T>>> {
@@ -130,9 +130,14 @@ fn with_objects<R>(f: impl FnOnce(&mut Vec<Object>) -> R) -> R {
 fn change_objects<R>(f: impl FnOnce(&mut Vec<Object>) -> R) -> R {
     with_objects(|objects| {
         let done = f(objects);
-        OBJECTS_VERSION.fetch_add(1, Ordering::Relaxed);
+        objects_changed();
         done
     })
+}
+
+/// Whoever knows which tables are watched is to ask again.
+pub(crate) fn objects_changed() {
+    OBJECTS_VERSION.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The rows of `setup_actors`.

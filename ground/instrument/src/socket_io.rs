@@ -5,13 +5,13 @@
 
 use crate::io::{IoFigures, IoOperation, IoTotals};
 use crate::past::{Wait, WaitObject, record_wait_between};
-use crate::{Class, Operation};
+use crate::{Class, Operation, is_watched};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 crate::classes! {
-    static MEMORY: MemoryUse = "memory/performance_schema/socket_instances";
+    static MEMORY: OwnMemory = "memory/performance_schema/socket_instances";
 }
 
 /// Where a socket leads, and whose it is.
@@ -40,10 +40,11 @@ struct Sockets {
     open: Vec<Arc<KnownSocket>>,
     /// What sockets counted that are closed.
     ended: HashMap<u16, IoTotals>,
+    lost: u64,
 }
 
 static SOCKETS: LazyLock<Mutex<Sockets>> =
-    LazyLock::new(|| Mutex::new(Sockets { open: Vec::new(), ended: HashMap::new() }));
+    LazyLock::new(|| Mutex::new(Sockets { open: Vec::new(), ended: HashMap::new(), lost: 0 }));
 
 fn sockets() -> MutexGuard<'static, Sockets> {
     // Every critical section leaves the list consistent at each step, so poison says nothing.
@@ -52,59 +53,64 @@ fn sockets() -> MutexGuard<'static, Sockets> {
 
 /// An open socket.
 #[derive(Debug)]
-pub struct SocketHandle(Arc<KnownSocket>);
+pub struct SocketHandle(Option<Arc<KnownSocket>>);
 
 impl SocketHandle {
     /// A socket was opened.
     pub fn open(class: &'static Class, place: SocketPlace) -> SocketHandle {
         class.id();
         let mut sockets = sockets();
+        if !MEMORY.try_take(size_of::<KnownSocket>() + place.ip.len()) {
+            sockets.lost += 1;
+            return SocketHandle(None);
+        }
         let at = AtomicUsize::new(sockets.open.len());
         let known = Arc::new(KnownSocket { class, place, figures: IoFigures::new(), at });
-        MEMORY.take(size_of::<KnownSocket>() + known.place.ip.len());
         sockets.open.push(Arc::clone(&known));
-        SocketHandle(known)
+        SocketHandle(Some(known))
     }
 
     /// The class by which its operations are counted, while they are. One relaxed load.
     #[inline]
     pub fn counted(&self) -> Option<&'static Class> {
-        let class = self.0.class;
-        class.enabled().then_some(class)
+        let class = self.0.as_ref()?.class;
+        (class.enabled() && is_watched()).then_some(class)
     }
 
     /// Counts an operation; `ns` if it was timed.
     pub fn add(&self, operation: Operation, ns: Option<u64>, bytes: u64) {
-        self.0.figures.add(self.0.class, operation.of_io(), ns, bytes);
-        if self.0.class.recorded() {
-            self.record(operation, ns, bytes);
+        let Some(known) = &self.0 else { return };
+        known.figures.add(known.class, operation.of_io(), ns, bytes);
+        if known.class.recorded() {
+            record(known, operation, ns, bytes);
         }
     }
+}
 
-    /// Keeps it as a wait that is over.
-    #[cold]
-    fn record(&self, operation: Operation, ns: Option<u64>, bytes: u64) {
-        let SocketPlace { thread_id, ip, port, .. } = &self.0.place;
-        let name = Some(format!("{ip}:{port}").into());
-        let object = WaitObject { kind: Some("SOCKET"), name, ..WaitObject::default() };
-        let amount = (operation.of_io() != IoOperation::Misc).then_some(bytes);
-        let number = Arc::as_ptr(&self.0).addr() as u64;
-        let wait = Wait { operation, ns, number, object, amount };
-        record_wait_between(*thread_id, self.0.class, wait);
-    }
+/// Keeps an operation as a wait that is over.
+#[cold]
+fn record(known: &Arc<KnownSocket>, operation: Operation, ns: Option<u64>, bytes: u64) {
+    let SocketPlace { thread_id, ip, port, .. } = &known.place;
+    let name = Some(format!("{ip}:{port}").into());
+    let object = WaitObject { kind: Some("SOCKET"), name, ..WaitObject::default() };
+    let amount = (operation.of_io() != IoOperation::Misc).then_some(bytes);
+    let number = Arc::as_ptr(known).addr() as u64;
+    let wait = Wait { operation, ns, number, object, amount };
+    record_wait_between(*thread_id, known.class, wait);
 }
 
 impl Drop for SocketHandle {
     fn drop(&mut self) {
+        let Some(known) = &self.0 else { return };
         let mut sockets = sockets();
-        let at = self.0.at.load(Relaxed);
-        MEMORY.give_back(size_of::<KnownSocket>() + self.0.place.ip.len());
+        let at = known.at.load(Relaxed);
+        MEMORY.give_back(size_of::<KnownSocket>() + known.place.ip.len());
         sockets.open.swap_remove(at);
         if let Some(moved) = sockets.open.get(at) {
             moved.at.store(at, Relaxed);
         }
-        let id = self.0.class.id_if_registered().unwrap_or_default();
-        sockets.ended.entry(id).or_default().add(&self.0.figures.totals());
+        let id = known.class.id_if_registered().unwrap_or_default();
+        sockets.ended.entry(id).or_default().add(&known.figures.totals());
     }
 }
 
@@ -143,6 +149,16 @@ pub fn socket_totals() -> HashMap<u16, IoTotals> {
         }
     }
     sums
+}
+
+/// Sockets that found no room: `Performance_schema_socket_instances_lost`.
+pub fn sockets_lost() -> u64 {
+    sockets().lost
+}
+
+/// Counts them from zero again.
+pub fn forget_sockets_lost() {
+    sockets().lost = 0;
 }
 
 /// Empties the figures of all sockets.

@@ -95,6 +95,16 @@ impl Stat {
         self.count.add(1);
     }
 
+    /// Adds what was added up elsewhere.
+    pub fn add_totals(&self, other: &StatTotals) {
+        self.count.add(other.count);
+        self.ns_sum.add(other.ns_sum);
+        if other.ns_min != 0 {
+            self.ns_min_not.raise(!other.ns_min);
+        }
+        self.ns_max.raise(other.ns_max);
+    }
+
     /// What there is, read or taken.
     pub fn read(&self, get: impl Fn(&Tally) -> u64) -> StatTotals {
         let ns_min = match get(&self.ns_min_not) {

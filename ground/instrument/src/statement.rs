@@ -72,10 +72,24 @@ sums! {
     NoGoodIndexUsed,
     /// Nanoseconds on a processor.
     CpuNs,
+    /// The most that a statement took of the memory that is controlled, in bytes.
+    MaxControlledMemory,
+    /// The most that it took of all memory, in bytes.
+    MaxTotalMemory,
 }
 
 /// What a statement did, or many of them together, by [`Sum`].
 pub type Sums = [u64; SUMS];
+
+/// From here on, what is told of many is the largest.
+const MAXIMA: usize = Sum::MaxControlledMemory as usize;
+
+/// Adds what a statement did.
+pub(crate) fn add_sums(tallies: &[Tally; SUMS], sums: &Sums) {
+    for (n, (tally, more)) in tallies.iter().zip(sums).enumerate().filter(|(_, (_, n))| **n != 0) {
+        if n < MAXIMA { tally.add(*more) } else { tally.raise(*more) }
+    }
+}
 
 /// The row of an instrument.
 #[derive(Debug, Default)]
@@ -104,11 +118,7 @@ impl StatementRow {
 
     #[cold]
     fn add_more(&self, sums: &Sums) {
-        for (tally, n) in self.sums.iter().zip(sums) {
-            if *n != 0 {
-                tally.add(*n);
-            }
-        }
+        add_sums(&self.sums, sums);
     }
 
     pub fn read(&self, get: impl Fn(&Tally) -> u64) -> StatementTotals {
@@ -148,8 +158,8 @@ impl StatementTotals {
     /// Adds other statements.
     pub fn add(&mut self, other: &Self) {
         self.stat.add(&other.stat);
-        for (sum, n) in self.sums.iter_mut().zip(other.sums) {
-            *sum = sum.wrapping_add(n);
+        for (n, (sum, more)) in self.sums.iter_mut().zip(other.sums).enumerate() {
+            *sum = if n < MAXIMA { sum.wrapping_add(more) } else { (*sum).max(more) };
         }
     }
 
@@ -201,7 +211,7 @@ static STATEMENT_OF: [u16; Counter::COUNT] = {
 };
 
 /// Whether two texts are the same from these places on.
-const fn same(a: &[u8], mut at: usize, b: &[u8], mut bt: usize) -> bool {
+pub(crate) const fn same(a: &[u8], mut at: usize, b: &[u8], mut bt: usize) -> bool {
     if a.len() < at || b.len() < bt || a.len() - at != b.len() - bt {
         return false;
     }
@@ -233,6 +243,7 @@ pub struct Watch {
     watched: u64,
     each: [u64; WATCHED.len()],
     lock_ns: u64,
+    memory_changes: u64,
 }
 
 impl Watch {
@@ -248,6 +259,13 @@ impl Watch {
         let lock_ns = page.lock_ns();
         sums[Sum::LockNs as usize] += lock_ns.wrapping_sub(self.lock_ns);
         (self.lock_ns, self.watched) = (lock_ns, page.watched());
+        let memory_changes = page.memory_changes();
+        if self.memory_changes != memory_changes {
+            self.memory_changes = memory_changes;
+            let (controlled, total) = page.take_statement_memory();
+            sums[Sum::MaxControlledMemory as usize] = controlled;
+            sums[Sum::MaxTotalMemory as usize] = total;
+        }
         for ((sum, c), before) in WATCHED.iter().zip(&mut self.each) {
             let now = page.counter(*c);
             sums[*sum as usize] += now.wrapping_sub(*before);

@@ -4,14 +4,19 @@
 //! alone. 2. A table's name knows the figures of live sessions ([`TableFigures`]). When a session closes the table, or the
 //! table changes, they go into the name's total, and are never written again nor reset: who adds up takes the total and
 //! the list under a mutex and reads the list's figures outside of it, so that what ends meanwhile is neither missed nor
-//! counted twice. 3. What is emptied counts from zero again; who wrote before clears his figures at his next write.
-//! 4. Locks are counted by a session without looking whether they were emptied: who empties notes how many there were.
+//! counted twice. 3. The same figures are those of the session's thread ([`table_io_by_thread`]); what a closed table
+//! counted for it goes to the thread's page. 4. Figures of tables and of threads are emptied apart: each has a half of one
+//! word ([`STAMP`]), by which a reader sees whether what a session wrote is still wanted of one, of the other or of both. Who
+//! wrote before brings his figures up to date at his next write; a reader at this moment may miss them. 5. Locks are counted by a session
+//! without looking whether they were emptied: who empties notes how many there were.
 
 use crate::Operation;
 use crate::past::{Wait, WaitObject, record_wait};
+use crate::registry::page;
 use crate::stat::{Stat, StatTotals, Tally};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 crate::classes! {
     /// The one instrument of all tables.
@@ -54,7 +59,57 @@ pub type OperationTotals = [StatTotals; ROW_OPERATIONS];
 /// How often tables were locked by statements that read them, and by those that write.
 pub type LockTotals = [u64; 2];
 
-static EMPTIED: AtomicU64 = AtomicU64::new(0);
+/// How often the figures of tables were emptied, and above [`THREADS`] those of threads.
+static STAMP: AtomicU64 = AtomicU64::new(0);
+/// One emptying of the figures of threads.
+const THREADS: u64 = 1 << 32;
+
+/// The half that is of tables.
+fn of_tables(stamp: u64) -> u64 {
+    stamp % THREADS
+}
+
+/// The half that is of threads.
+fn of_threads(stamp: u64) -> u64 {
+    stamp / THREADS
+}
+
+fn sum_of<'s>(stats: impl IntoIterator<Item = &'s StatTotals>) -> StatTotals {
+    let mut sum = StatTotals::default();
+    stats.into_iter().for_each(|stat| sum.add(stat));
+    sum
+}
+
+/// The names whose tables were used.
+#[derive(Debug)]
+struct Tables {
+    names: Vec<Weak<TableFigures>>,
+    /// What was done to tables whose names nobody has any more: temporary ones.
+    gone: StatTotals,
+    /// When `gone` was emptied last.
+    emptied: u64,
+}
+
+static TABLES: Mutex<Tables> =
+    Mutex::new(Tables { names: Vec::new(), gone: StatTotals::new(), emptied: 0 });
+
+/// How often figures went from a table to its thread's page.
+static MOVES: AtomicU64 = AtomicU64::new(0);
+
+impl Tables {
+    fn gone(&mut self) -> &mut StatTotals {
+        let emptied = of_tables(STAMP.load(Relaxed));
+        if self.emptied != emptied {
+            (self.emptied, self.gone) = (emptied, StatTotals::new());
+        }
+        &mut self.gone
+    }
+}
+
+fn tables() -> MutexGuard<'static, Tables> {
+    // Every critical section leaves the list consistent at each step, so poison says nothing.
+    TABLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What one session did to one table.
 #[derive(Debug)]
@@ -66,12 +121,14 @@ pub struct TableIo {
     indexes: Arc<[String]>,
     /// Without an index, then by index.
     operations: Box<[[Stat; ROW_OPERATIONS]]>,
-    /// How often figures had been emptied when these were written last.
-    emptied: Tally,
     /// By statements that read the table, and by those that write it.
     locks: [Tally; 2],
     /// How many of them there were when locks were emptied last; changed under the list's mutex.
     locks_before: [Tally; 2],
+    /// [`STAMP`] when these were written last.
+    stamp: Tally,
+    /// The thread that uses the table.
+    thread_id: u64,
     /// Where they are in the list; changed under its mutex.
     place: AtomicUsize,
 }
@@ -80,7 +137,7 @@ impl TableIo {
     /// Counts rows to which something was done by an index; `ns`: how long all of that took.
     #[inline]
     pub fn add(&self, operation: RowOperation, index: Option<usize>, rows: u64, ns: u64) {
-        if self.emptied.get() != EMPTIED.load(Relaxed) {
+        if self.stamp.get() != STAMP.load(Relaxed) {
             self.renew();
         }
         let place = index.map_or(0, |index| index + 1);
@@ -118,16 +175,23 @@ impl TableIo {
         std::array::from_fn(|n| self.locks[n].get().wrapping_sub(self.locks_before[n].get()))
     }
 
+    /// Gives what is still wanted of tables or of threads, but not of both, to where that is kept, and begins anew.
     #[cold]
     fn renew(&self) {
+        let (before, now) = (self.stamp.get(), STAMP.load(Relaxed));
+        if of_tables(before) == of_tables(now) {
+            self.add_to(&mut self.figures.state().ended);
+        } else if of_threads(before) == of_threads(now) {
+            self.move_to_page();
+        }
         for stat in self.operations.iter().flatten() {
             stat.read(Tally::take);
         }
-        self.emptied.set(EMPTIED.load(Relaxed));
+        self.stamp.set(now);
     }
 
     fn add_to(&self, sums: &mut Sums) {
-        if self.emptied.get() != EMPTIED.load(Relaxed) {
+        if of_tables(self.stamp.get()) != of_tables(STAMP.load(Relaxed)) {
             return;
         }
         let named = self.indexes.iter().map(|name| Some(&**name).filter(|name| !name.is_empty()));
@@ -137,6 +201,26 @@ impl TableIo {
             if totals.iter().any(|totals| totals.count > 0) {
                 add_named(sums, name, &totals);
             }
+        }
+    }
+
+    fn all(&self) -> StatTotals {
+        let each = self.operations.iter().flatten().map(|stat| stat.read(Tally::get));
+        sum_of(&each.collect::<Vec<_>>())
+    }
+
+    /// What the thread did, since its figures were emptied last.
+    fn of_thread(&self) -> StatTotals {
+        let is_wanted = of_threads(self.stamp.get()) == of_threads(STAMP.load(Relaxed));
+        if is_wanted { self.all() } else { StatTotals::default() }
+    }
+
+    /// What the thread did is in its page from now on; only it calls this.
+    fn move_to_page(&self) {
+        let totals = self.all();
+        if totals.count > 0 {
+            MOVES.fetch_add(1, Relaxed);
+            page().add_events(TABLE_IO.id(), &totals);
         }
     }
 }
@@ -157,6 +241,7 @@ pub struct TableFigures(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
+    is_listed: bool,
     ended: Sums,
     ended_locks: LockTotals,
     emptied: u64,
@@ -167,7 +252,7 @@ impl TableFigures {
     fn state(&self) -> MutexGuard<'_, State> {
         // Every critical section leaves the state consistent at each step, so poison says nothing.
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let emptied = EMPTIED.load(Relaxed);
+        let emptied = of_tables(STAMP.load(Relaxed));
         if state.emptied != emptied {
             state.emptied = emptied;
             state.ended.clear();
@@ -181,19 +266,29 @@ impl TableFigures {
         (schema, table): (&str, &str),
         indexes: Arc<[String]>,
     ) -> Arc<TableIo> {
+        // No class and no page is registered under a mutex.
+        TABLE_IO.id();
+        let thread_id = page().thread_id();
         let mut state = self.state();
+        if !state.is_listed {
+            state.is_listed = true;
+            drop(state);
+            tables().names.push(Arc::downgrade(self));
+            state = self.state();
+        }
         let io = Arc::new(TableIo {
             figures: Arc::clone(self),
             schema: schema.into(),
             table: table.into(),
             operations: (0..=indexes.len()).map(|_| Default::default()).collect(),
             indexes,
-            emptied: Tally::default(),
             locks: Default::default(),
             locks_before: Default::default(),
+            stamp: Tally::default(),
+            thread_id,
             place: AtomicUsize::new(state.live.len()),
         });
-        io.emptied.set(EMPTIED.load(Relaxed));
+        io.stamp.set(STAMP.load(Relaxed));
         state.live.push(Arc::clone(&io));
         io
     }
@@ -228,8 +323,19 @@ fn add_locks(a: LockTotals, b: LockTotals) -> LockTotals {
     std::array::from_fn(|n| a[n].wrapping_add(b[n]))
 }
 
-/// A session closes a table: its figures go into those of the name.
+impl Drop for TableFigures {
+    fn drop(&mut self) {
+        let ended = std::mem::take(&mut self.state().ended);
+        let mut tables = tables();
+        tables.names.retain(|name| name.strong_count() > 0);
+        tables.gone().add(&sum_of(ended.iter().flat_map(|(_, operations)| operations)));
+    }
+}
+
+/// A session closes a table: its figures go into those of the name, and into those of its thread.
 pub fn close_table_io(io: &Arc<TableIo>) {
+    // No class and no page is registered under a mutex.
+    let _registered = (TABLE_IO.id(), page());
     let mut state = io.figures.state();
     let place = io.place.load(Relaxed);
     state.live.swap_remove(place);
@@ -238,19 +344,78 @@ pub fn close_table_io(io: &Arc<TableIo>) {
     }
     io.add_to(&mut state.ended);
     state.ended_locks = add_locks(state.ended_locks, io.locks());
+    if of_threads(io.stamp.get()) == of_threads(STAMP.load(Relaxed)) {
+        io.move_to_page();
+    }
 }
 
 /// Empties the figures of all tables.
 pub fn empty_table_io() {
-    EMPTIED.fetch_add(1, Relaxed);
+    STAMP.fetch_add(1, Relaxed);
+}
+
+/// Empties the figures of all threads, those in their pages not.
+pub(crate) fn empty_table_io_of_threads() {
+    STAMP.fetch_add(THREADS, Relaxed);
+}
+
+fn used_tables() -> Vec<Arc<TableFigures>> {
+    tables().names.iter().filter_map(Weak::upgrade).collect()
+}
+
+/// What was done to all tables there ever were.
+pub fn table_io_totals() -> StatTotals {
+    let mut sum = *tables().gone();
+    for figures in used_tables() {
+        let totals = figures.totals();
+        sum.add(&sum_of(totals.iter().flat_map(|(_, operations)| operations)));
+    }
+    sum
+}
+
+/// How often figures went to a thread's page: one that went while somebody added up may be missed.
+pub(crate) fn table_io_moves() -> u64 {
+    MOVES.load(Relaxed)
+}
+
+/// What threads did to the tables that they have open, by THREAD_ID.
+pub(crate) fn table_io_by_thread() -> HashMap<u64, StatTotals> {
+    let mut sums: HashMap<u64, StatTotals> = HashMap::new();
+    for figures in used_tables() {
+        for io in figures.state().live.clone() {
+            let totals = io.of_thread();
+            if totals.count > 0 {
+                sums.entry(io.thread_id).or_default().add(&totals);
+            }
+        }
+    }
+    sums
+}
+
+/// Puts what the calling thread did to the tables that it has open into its page.
+pub(crate) fn move_table_io(thread_id: u64) {
+    TABLE_IO.id();
+    for figures in used_tables() {
+        let live = figures.state().live.clone();
+        for io in live.iter().filter(|io| io.thread_id == thread_id) {
+            if of_threads(io.stamp.get()) == of_threads(STAMP.load(Relaxed)) {
+                io.move_to_page();
+            }
+            // Of the thread it is told.
+            let stamp = io.stamp.get();
+            io.stamp.set(stamp.wrapping_sub(THREADS));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    // One after the other: what is emptied is the process's.
     #[test]
     fn tables_add_up_over_sessions_and_begin_again_when_emptied() {
+        threads_and_tables_are_emptied_apart();
         let figures = Arc::new(TableFigures::default());
         let indexes: Arc<[String]> = ["PRIMARY".to_string(), "k".to_string()].into();
         let (a, b) =
@@ -297,5 +462,40 @@ mod tests {
         b.locked(true);
         close_table_io(&b);
         assert_eq!((figures.locks(), figures.totals().len()), ([0, 1], 0));
+    }
+
+    /// What the calling thread's page has of table I/O.
+    fn in_page() -> u64 {
+        page().class(&TABLE_IO).count
+    }
+
+    fn of_thread(thread_id: u64) -> u64 {
+        table_io_by_thread().get(&thread_id).map_or(0, |stat| stat.count)
+    }
+
+    fn threads_and_tables_are_emptied_apart() {
+        page().set_thread_id(1234);
+        let figures = Arc::new(TableFigures::default());
+        let count = || figures.totals().iter().map(|(_, totals)| totals[0].count).sum::<u64>();
+        let io = figures.open(("d", "t"), Arc::default());
+        io.add(RowOperation::Fetch, None, 5, 50);
+        assert_eq!((of_thread(1234), count()), (5, 5));
+        empty_table_io_of_threads();
+        assert_eq!((of_thread(1234), count()), (0, 5));
+        io.add(RowOperation::Fetch, None, 2, 20);
+        assert_eq!((of_thread(1234), count(), in_page()), (2, 7, 0));
+        empty_table_io();
+        assert_eq!((of_thread(1234), count()), (2, 0));
+        io.add(RowOperation::Fetch, None, 1, 10);
+        assert_eq!((of_thread(1234), count(), in_page()), (1, 1, 2));
+        move_table_io(1234);
+        assert_eq!((of_thread(1234), count(), in_page()), (0, 1, 3));
+        io.add(RowOperation::Fetch, None, 4, 40);
+        close_table_io(&io);
+        assert_eq!((of_thread(1234), count(), in_page()), (0, 5, 7));
+        let before = table_io_totals().count;
+        drop((io, figures));
+        assert_eq!(table_io_totals().count, before, "what is gone was done");
+        page().set_thread_id(0);
     }
 }

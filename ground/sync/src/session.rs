@@ -136,7 +136,7 @@ impl SessionSlot {
         self.thread_id.store(0, Ordering::Relaxed);
         self.parked.store(0, Ordering::Relaxed);
         self.control.kill.store(KILL_NONE, Ordering::Relaxed);
-        self.control.monitoring.store(MONITORED | HISTORY, Ordering::Relaxed);
+        self.set_monitoring(MONITORED | HISTORY);
     }
 
     /// Kills the session's statement ([`KILL_QUERY`]) or the session ([`KILL_CONNECTION`]): raises the
@@ -165,6 +165,7 @@ impl SessionSlot {
     /// Switches the bits of [`Self::monitoring`]; the session notices at its next statement. Callable by anyone.
     pub fn set_monitoring(&self, bits: u8) {
         self.control.monitoring.store(bits, Ordering::Relaxed);
+        self.counters.set_watched(bits & MONITORED != 0);
     }
 
     /// Whether the statement or the session is to end.

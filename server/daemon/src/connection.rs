@@ -164,7 +164,12 @@ const RESTS_AFTER: Duration = Duration::from_secs(10);
 /// Serves a client until it leaves. `session` has written its greeting.
 pub fn serve(process: &Process, mut session: Session, socket: &Socket) {
     session.runs_here();
-    let ended = catch_unwind(AssertUnwindSafe(|| talk(&mut session, socket)));
+    let (slots, slot) = session.place();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        // What comes in and goes out is the session's.
+        let _entered = sync::enter(slots.session(slot));
+        talk(&mut session, socket)
+    }));
     let id = session.id();
     match ended {
         Ok(lost) => report(process, &session, &lost),

@@ -115,6 +115,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     if options.number("performance_schema") == 0 {
         instrument::turn_off();
     }
+    instrument::set_memory_limit(options.number("performance_schema_memory_limit"));
     instrument::set_file_limits(file_limits(options));
     let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
     process.log.write(Severity::System, "MY-010116", &text);

@@ -4,15 +4,19 @@
 //! user. 2. Totals of the three are apart, since each can be truncated alone. 3. Readers copy under the mutex, which a
 //! session takes when it comes and when it goes. 4. The status of a session that goes is added to all three; that of those
 //! who are there is their own. So are the figures of what they did. Whoever adds up both sees by [`Connected::moves`] whether
-//! a session went meanwhile.
+//! a session went meanwhile. 5. There is room for as many as `performance_schema_memory_limit` allows: others are lost, and what
+//! they do is told of their threads and of all alone.
 
 use catalog::{ConnectedBy, ConnectedRow, FiguresRow, StatusRow};
-use instrument::{Figures, PageFigures};
+use instrument::{Figures, OwnMemory, PageFigures};
 use std::collections::BTreeMap;
 use sync::Mutex;
 
 instrument::classes! {
     static CONNECTED: MutexClass = "wait/synch/mutex/limpid/connected";
+    static ACCOUNTS: OwnMemory = "memory/performance_schema/accounts";
+    static USERS: OwnMemory = "memory/performance_schema/users";
+    static HOSTS: OwnMemory = "memory/performance_schema/hosts";
 }
 
 /// User and host; the half by which is not counted is empty.
@@ -35,6 +39,43 @@ struct Lists {
     own: [PageFigures; 3],
     /// How often figures went from a session to its accounts.
     moves: u64,
+    /// Sessions whose account, user or host found no room.
+    lost: [u64; 3],
+}
+
+fn memory_of(by: ConnectedBy) -> &'static OwnMemory {
+    match by {
+        ConnectedBy::Account => &ACCOUNTS,
+        ConnectedBy::User => &USERS,
+        ConnectedBy::Host => &HOSTS,
+    }
+}
+
+/// Memory of one, without its figures.
+fn bytes_of(key: &Key) -> usize {
+    size_of::<(Key, Count)>() + key.0.len() + key.1.len()
+}
+
+impl Lists {
+    /// The counts of a session's account, user or host; `None`: there is no room for it.
+    fn of(&mut self, by: ConnectedBy, user: &str, host: &str) -> Option<&mut Count> {
+        let key = key(by, user, host);
+        let counts = &mut self.by[by as usize];
+        if !counts.contains_key(&key) && !memory_of(by).try_take(bytes_of(&key)) {
+            return None;
+        }
+        Some(counts.entry(key).or_default())
+    }
+
+    /// Forgets those that nobody is connected as.
+    fn forget_absent(&mut self, by: ConnectedBy) {
+        self.by[by as usize].retain(|key, count| {
+            if count.now == 0 {
+                memory_of(by).give_back(bytes_of(key));
+            }
+            count.now > 0
+        });
+    }
 }
 
 /// Adds status counters to others, which are none at first.
@@ -65,9 +106,13 @@ impl Connected {
     pub fn come(&self, user: &str, host: &str) {
         let mut lists = self.0.lock();
         for by in ALL {
-            let count = lists.by[by as usize].entry(key(by, user, host)).or_default();
-            count.now += 1;
-            count.total += 1;
+            match lists.of(by, user, host) {
+                Some(count) => {
+                    count.now += 1;
+                    count.total += 1;
+                }
+                None => lists.lost[by as usize] += 1,
+            }
         }
     }
 
@@ -91,12 +136,12 @@ impl Connected {
         lists.moves += 1;
         for (by, row) in ALL.into_iter().flat_map(|by| rows.iter().map(move |row| (by, row))) {
             let sums = match &row.account {
-                Some((user, host)) => {
-                    &mut lists.by[by as usize].entry(key(by, user, host)).or_default().figures
-                }
-                None => &mut lists.own[by as usize],
+                Some((user, host)) => lists.of(by, user, host).map(|count| &mut count.figures),
+                None => Some(&mut lists.own[by as usize]),
             };
-            sums.add(&row.figures);
+            if let Some(sums) = sums {
+                sums.add(&row.figures);
+            }
         }
     }
 
@@ -123,8 +168,8 @@ impl Connected {
     pub fn truncate_figures(&self, by: ConnectedBy, figures: Figures) {
         let mut lists = self.0.lock();
         lists.own[by as usize].empty(figures);
+        lists.forget_absent(by);
         let counts = &mut lists.by[by as usize];
-        counts.retain(|_, count| count.now > 0);
         counts.values_mut().for_each(|count| count.figures.empty(figures));
     }
 
@@ -132,8 +177,9 @@ impl Connected {
     pub fn add_status(&self, user: &str, host: &str, status: &[u64]) {
         let mut lists = self.0.lock();
         for by in ALL {
-            let count = lists.by[by as usize].entry(key(by, user, host)).or_default();
-            add_status(&mut count.status, status);
+            if let Some(count) = lists.of(by, user, host) {
+                add_status(&mut count.status, status);
+            }
         }
     }
 
@@ -157,6 +203,12 @@ impl Connected {
     /// As [`Self::truncate_status`], of all three.
     pub fn flush_status(&self) {
         ALL.into_iter().for_each(|by| self.truncate_status(by));
+        self.0.lock().lost = [0; 3];
+    }
+
+    /// Sessions whose account, user or host found no room, by [`ConnectedBy`].
+    pub fn lost(&self) -> [u64; 3] {
+        self.0.lock().lost
     }
 
     /// All that came, ordered by user and host.
@@ -175,8 +227,8 @@ impl Connected {
     pub fn truncate(&self, by: ConnectedBy) {
         let mut lists = self.0.lock();
         lists.own[by as usize] = PageFigures::default();
+        lists.forget_absent(by);
         let counts = &mut lists.by[by as usize];
-        counts.retain(|_, count| count.now > 0);
         for count in counts.values_mut() {
             count.total = count.now;
             count.figures = PageFigures::default();

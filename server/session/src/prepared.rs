@@ -376,7 +376,7 @@ impl Core {
             Param::Bytes(bytes) => Datum::Bytes(bytes),
             Param::Decimal(text) => Datum::Decimal(Decimal::from_text(text).value),
             Param::Long => match long.get(i) {
-                Some(Some(bytes)) => Datum::Bytes(bytes),
+                Some(Some(long)) => Datum::Bytes(&long.bytes),
                 _ => Datum::Null,
             },
             Param::DateTime(v) => temporal(date_time(&v), texts.get(i)),

@@ -18,7 +18,7 @@ use crate::prepared_list::PreparedList;
 use crate::variables::Told;
 use catalog::ProcessRow;
 use figures::status_of;
-use instrument::{PageFigures, PreparedReport};
+use instrument::PreparedReport;
 use std::sync::{Arc, OnceLock};
 use stdx::Ordering;
 use sync::SlotTable;
@@ -213,10 +213,8 @@ impl Registry {
         let Some(ended) = self.entry(slot).identity.lock().take() else { return };
         if let Some((user, host)) = &ended.account {
             let of = self.slots.session(slot);
-            self.connected.go(user, host, &ended.counted(of), || {
-                of.counters.set_thread_id(0);
-                PageFigures::of(&of.counters)
-            });
+            self.connected
+                .go(user, host, &ended.counted(of), || instrument::leave_page(&of.counters));
         }
     }
 

@@ -14,11 +14,11 @@ use crate::errors;
 use crate::kinds;
 use crate::login::{self, Peer};
 use crate::net::Net;
-use crate::registry::{Activity, Wake};
+use crate::registry::{Activity, Entry, Wake};
 use crate::server::{Server, VERSION};
 use catalog::TableCache;
 use executor::SqlError;
-use instrument::{Counter, count};
+use instrument::{Counter, Piece, count};
 use std::sync::Arc;
 use stdx::Ordering;
 use sync::SlotTable;
@@ -48,6 +48,12 @@ pub struct Session {
     slot: usize,
     inbox: Inbox,
     core: Core,
+    /// The session itself.
+    own: Piece,
+}
+
+instrument::classes! {
+    static OWN: SessionMemory = "memory/sql/THD";
 }
 
 impl Session {
@@ -106,7 +112,8 @@ impl Session {
         core.refresh();
         core.take_characteristics();
         server.registry.tells(slot, &core.env.told, &core.statements.figures);
-        Ok(Self { slots: Arc::clone(server.engine.slots()), slot, inbox, core })
+        let own = Piece::new(&OWN);
+        Ok(Self { slots: Arc::clone(server.engine.slots()), slot, inbox, core, own })
     }
 
     /// Room for the next read from the client.
@@ -160,8 +167,18 @@ impl Session {
     }
 
     /// The calling thread carries the session from now on.
-    pub fn runs_here(&self) {
+    pub fn runs_here(&mut self) {
         self.core.env.server.registry.runs_on(self.core.slot, host::thread::os_id());
+        let _entered = sync::enter(self.slots.session(self.slot));
+        self.own.set(size_of::<Session>() + size_of::<Entry>());
+        self.inbox.keeps();
+        self.core.reply.out.keeps();
+    }
+
+    /// The slots, and which is the session's: what a thread does between two steps is the session's, too, while it has that
+    /// entered.
+    pub fn place(&self) -> (Arc<SlotTable>, usize) {
+        (Arc::clone(&self.slots), self.slot)
     }
 
     /// User, host and schema, for the log.
@@ -210,7 +227,7 @@ impl Session {
 
     /// Runs everything that has arrived in whole packets.
     pub fn step(&mut self, net: &mut dyn Net) -> Next {
-        let Self { slots, slot, inbox, core } = self;
+        let Self { slots, slot, inbox, core, .. } = self;
         let _entered = sync::enter(slots.session(*slot));
         loop {
             if core.client.slot().kill_level() == sync::KILL_CONNECTION {
@@ -247,7 +264,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let Self { slots, slot, core, .. } = self;
+        let Self { slots, slot, core, inbox, own } = self;
         {
             let _entered = sync::enter(slots.session(*slot));
             core.env.server.registry.leave(*slot);
@@ -255,6 +272,12 @@ impl Drop for Session {
             core.tables.drop_temporary_tables(&core.client);
             core.tables.close();
             core.env.server.count_statements(-(core.statements.len() as i64));
+            // What it keeps is given back before nobody knows whose it was.
+            core.statements.clear();
+            core.programs = Programs::default();
+            core.reply.out.keeps_nothing();
+            inbox.keeps_nothing();
+            own.set(0);
             core.env.server.registry.end(*slot);
         }
         core.client.slot().session_id.store(0, Ordering::Relaxed);

@@ -87,23 +87,26 @@ struct Text {
 
 impl Text {
     fn bytes(&self) -> usize {
-        self.programs.iter().map(|(size, _)| size.0).sum()
+        self.programs.iter().map(|(size, _)| size.bytes).sum()
     }
 }
 
 /// Memory of a program, in bytes, counted as long as this is there.
-struct Size(usize);
+struct Size {
+    bytes: usize,
+    /// Of these, how many the instrument counted.
+    counted: usize,
+}
 
 impl Size {
     fn new(bytes: usize) -> Size {
-        PROGRAM_MEMORY.take(bytes);
-        Size(bytes)
+        Size { bytes, counted: PROGRAM_MEMORY.set(0, bytes) }
     }
 }
 
 impl Drop for Size {
     fn drop(&mut self) {
-        PROGRAM_MEMORY.give_back(self.0);
+        self.counted = PROGRAM_MEMORY.set(self.counted, 0);
     }
 }
 

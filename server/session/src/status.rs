@@ -2,6 +2,7 @@
 
 use crate::engine_status;
 use crate::server::Server;
+use catalog::ConnectedBy;
 use instrument::{ClassKind, Counter};
 use stdx::Ordering;
 use sync::SessionSlot;
@@ -74,13 +75,22 @@ fn is_global(c: Counter) -> bool {
 }
 
 /// What the Performance Schema had no room for.
-fn lost() -> Vec<(&'static str, u64)> {
+fn lost(server: &Server) -> Vec<(&'static str, u64)> {
+    let connected = server.registry.connected.lost();
     let files = instrument::files_lost();
     let mut list = vec![
         ("Performance_schema_digest_lost", instrument::digests_lost()),
         ("Performance_schema_prepared_statements_lost", instrument::prepared_lost()),
         ("Performance_schema_file_handles_lost", files.handles),
         ("Performance_schema_file_instances_lost", files.instances),
+        ("Performance_schema_socket_instances_lost", instrument::sockets_lost()),
+        ("Performance_schema_mutex_instances_lost", instrument::instances_lost(ClassKind::Mutex)),
+        ("Performance_schema_rwlock_instances_lost", instrument::instances_lost(ClassKind::RwLock)),
+        ("Performance_schema_cond_instances_lost", instrument::instances_lost(ClassKind::Cond)),
+        ("Performance_schema_locker_lost", instrument::events_lost()),
+        ("Performance_schema_accounts_lost", connected[ConnectedBy::Account as usize]),
+        ("Performance_schema_users_lost", connected[ConnectedBy::User as usize]),
+        ("Performance_schema_hosts_lost", connected[ConnectedBy::Host as usize]),
         ("Performance_schema_cond_classes_lost", instrument::lost(ClassKind::Cond)),
         ("Performance_schema_file_classes_lost", instrument::lost(ClassKind::File)),
         ("Performance_schema_memory_classes_lost", instrument::lost(ClassKind::Memory)),
@@ -101,22 +111,14 @@ fn lost() -> Vec<(&'static str, u64)> {
 
 /// What it has room for as long as there is memory.
 const ROOM_FOR_ALL: &[&str] = &[
-    "Performance_schema_accounts_lost",
-    "Performance_schema_cond_instances_lost",
-    "Performance_schema_hosts_lost",
     "Performance_schema_index_stat_lost",
-    "Performance_schema_locker_lost",
     "Performance_schema_metadata_lock_lost",
-    "Performance_schema_mutex_instances_lost",
     "Performance_schema_nested_statement_lost",
     "Performance_schema_program_lost",
-    "Performance_schema_rwlock_instances_lost",
-    "Performance_schema_socket_instances_lost",
     "Performance_schema_table_handles_lost",
     "Performance_schema_table_instances_lost",
     "Performance_schema_table_lock_stat_lost",
     "Performance_schema_thread_instances_lost",
-    "Performance_schema_users_lost",
 ];
 
 fn computed(server: &Server) -> Vec<(&'static str, u64)> {
@@ -135,6 +137,6 @@ fn computed(server: &Server) -> Vec<(&'static str, u64)> {
         ("Uptime", server.uptime_s()),
         ("Uptime_since_flush_status", server.uptime_since_flush_s()),
     ];
-    list.extend(lost());
+    list.extend(lost(server));
     list
 }

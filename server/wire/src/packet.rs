@@ -3,7 +3,14 @@
 //! 1. A payload of 2^24-1 bytes or more travels in pieces; a piece shorter than that ends it.
 //! 2. [`Inbox`] never grows for bytes that have not arrived: a header that announces much only makes room
 //!    as data comes in, and a total above the limit is refused at its header.
-//! 3. Sequence numbers start at zero with each command and must rise by one, in both directions together.
+//! 3. Buffers are counted as the session's memory from [`Inbox::keeps`] and [`Outbox::keeps`] on, within a command of the truth.
+//! 4. Sequence numbers start at zero with each command and must rise by one, in both directions together.
+
+use instrument::Piece;
+
+instrument::classes! {
+    static BUFFERS: SessionMemory = "memory/sql/NET::buff";
+}
 
 /// Longest payload of one piece.
 pub const PIECE_BYTES_MAX: usize = 0xFF_FFFF;
@@ -45,6 +52,25 @@ pub struct Inbox {
     joining: bool,
     next_seq: u8,
     packet_bytes_max: usize,
+    /// How much room `joined` had when it was told last.
+    joined_room: usize,
+    memory: Memory,
+}
+
+/// Memory of a buffer, once somebody has it counted.
+#[derive(Debug, Default)]
+struct Memory(Option<Piece>);
+
+impl Memory {
+    fn begin(&mut self) {
+        self.0 = Some(Piece::new(&BUFFERS));
+    }
+
+    fn set(&mut self, bytes: usize) {
+        if let Some(piece) = &mut self.0 {
+            piece.set(bytes);
+        }
+    }
 }
 
 impl Inbox {
@@ -58,7 +84,35 @@ impl Inbox {
             joining: false,
             next_seq: 0,
             packet_bytes_max,
+            joined_room: 0,
+            memory: Memory::default(),
         }
+    }
+
+    /// Its memory is counted as that of the session that the calling thread runs for, from now on.
+    pub fn keeps(&mut self) {
+        self.memory.begin();
+        self.tell();
+    }
+
+    /// Its memory is not counted any more: the session ends.
+    pub fn keeps_nothing(&mut self) {
+        self.memory = Memory::default();
+    }
+
+    fn tell(&mut self) {
+        self.memory.set(self.buf.len() + self.joined.capacity());
+    }
+
+    /// The room for joined packets has changed.
+    #[cold]
+    fn tell_joined(&mut self) {
+        self.tell();
+        if self.joined.capacity() > KEEP_BYTES {
+            self.joined = Vec::new();
+            self.tell();
+        }
+        self.joined_room = self.joined.capacity();
     }
 
     /// Sets the limit; packets already taken are not affected.
@@ -70,8 +124,8 @@ impl Inbox {
     #[inline]
     pub fn begin_command(&mut self) {
         self.next_seq = 0;
-        if self.joined.capacity() > KEEP_BYTES {
-            self.joined = Vec::new();
+        if self.joined.capacity() != self.joined_room {
+            self.tell_joined();
         }
     }
 
@@ -101,6 +155,7 @@ impl Inbox {
             self.end = 0;
             if self.buf.len() > KEEP_BYTES {
                 self.buf = vec![0; READ_BYTES];
+                self.tell();
             }
         }
         if self.buf.len() - self.end < READ_BYTES / 2 {
@@ -118,6 +173,7 @@ impl Inbox {
             // Doubling keeps the moves linear; the client has paid for it with real bytes.
             let bytes = (self.buf.len() * 2).max(READ_BYTES);
             self.buf.resize(bytes, 0);
+            self.tell();
         }
     }
 
@@ -189,18 +245,50 @@ impl Inbox {
 }
 
 /// What the server will send, as one reusable buffer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outbox {
     buf: Vec<u8>,
     /// Where the open packet's header is.
     open: usize,
     seq: u8,
+    /// How much room the buffer had when it was told last.
+    room: usize,
+    memory: Memory,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Outbox {
     /// An empty outbox with room for an ordinary reply.
     pub fn new() -> Self {
-        Self { buf: Vec::with_capacity(READ_BYTES), open: 0, seq: 0 }
+        let buf = Vec::with_capacity(READ_BYTES);
+        Self { room: buf.capacity(), buf, open: 0, seq: 0, memory: Memory::default() }
+    }
+
+    /// Its memory is counted as that of the session that the calling thread runs for, from now on.
+    pub fn keeps(&mut self) {
+        self.memory.begin();
+        self.tell();
+    }
+
+    /// Its memory is not counted any more: the session ends.
+    pub fn keeps_nothing(&mut self) {
+        self.memory = Memory::default();
+    }
+
+    /// The room for what is sent has changed.
+    #[cold]
+    fn tell(&mut self) {
+        self.memory.set(self.buf.capacity());
+        if self.buf.is_empty() && self.buf.capacity() > KEEP_BYTES {
+            self.buf = Vec::with_capacity(READ_BYTES);
+            self.memory.set(self.buf.capacity());
+        }
+        self.room = self.buf.capacity();
     }
 
     /// Sets the sequence number of the next packet.
@@ -327,8 +415,8 @@ impl Outbox {
     #[inline]
     pub fn clear(&mut self) {
         self.buf.clear();
-        if self.buf.capacity() > KEEP_BYTES {
-            self.buf = Vec::with_capacity(READ_BYTES);
+        if self.buf.capacity() != self.room {
+            self.tell();
         }
     }
 }

@@ -52,7 +52,7 @@ struct Handle {
     watched: Cell<Watched>,
 }
 
-/// What `setup_objects` says of a table.
+/// Whether a table is watched: `setup_objects` decides, and `threads.INSTRUMENTED` of the session.
 #[derive(Clone, Copy)]
 struct Watched {
     /// When it was asked: [`instrument::objects_version`].
@@ -89,6 +89,7 @@ impl Handle {
         let version = instrument::objects_version();
         let NameEntry { schema, name, .. } = &*self.entry;
         let (counted, timed) = instrument::object_switches(ObjectType::Table, schema, name);
+        let counted = counted && instrument::is_watched();
         self.watched.set(Watched { version, counted, timed });
         self.watched.get()
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering};
 
 instrument::classes! {
-    static KEPT: MemoryUse = "memory/sql/statement_rows";
+    static KEPT: SessionMemory = "memory/sql/statement_rows";
 }
 
 /// A statement's part of the memory of all changes by so many bytes.
@@ -26,8 +26,9 @@ pub struct Budget {
     hard: u64,
     /// Nobody but the statement's thread counts.
     used: LocalAtomic<u64>,
-    /// What was told of it to [`KEPT`].
+    /// What was told of it to [`KEPT`], and how much of that is counted.
     told: LocalAtomic<u64>,
+    counted: LocalAtomic<u64>,
 }
 
 impl Budget {
@@ -38,6 +39,7 @@ impl Budget {
             hard: hard.max(soft),
             used: LocalAtomic::new(0),
             told: LocalAtomic::new(0),
+            counted: LocalAtomic::new(0),
         })
     }
 
@@ -59,7 +61,8 @@ impl Budget {
         self.used.store(used, Ordering::Relaxed);
         let told = self.told.load(Ordering::Relaxed);
         if used >= told + STEP || told > 0 && (used == 0 || told >= used + STEP) {
-            KEPT.resize(told as usize, used as usize);
+            let counted = KEPT.set(self.counted.load(Ordering::Relaxed) as usize, used as usize);
+            self.counted.store(counted as u64, Ordering::Relaxed);
             self.told.store(used, Ordering::Relaxed);
         }
     }

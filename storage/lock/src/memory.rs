@@ -32,6 +32,8 @@ pub(crate) struct Share {
     bytes: usize,
     /// Of these, how many are in the sum.
     told: usize,
+    /// And counted by the instrument.
+    counted: usize,
 }
 
 impl Memory {
@@ -57,7 +59,6 @@ impl Memory {
             true => self.used.fetch_add(to - from, Ordering::Relaxed),
             false => self.used.fetch_sub(from - to, Ordering::Relaxed),
         };
-        LOCKS.resize(from, to);
     }
 
     pub fn is_full(&self) -> bool {
@@ -69,9 +70,14 @@ impl Share {
     pub fn add(&mut self, bytes: usize, all: &Memory) {
         self.bytes += bytes;
         if self.bytes - self.told >= STEP {
-            all.resize(self.told, self.bytes);
-            self.told = self.bytes;
+            self.tell(all);
         }
+    }
+
+    fn tell(&mut self, all: &Memory) {
+        all.resize(self.told, self.bytes);
+        self.told = self.bytes;
+        self.counted = LOCKS.set(self.counted, self.bytes);
     }
 
     pub fn sub(&mut self, bytes: usize, all: &Memory) {
@@ -79,15 +85,15 @@ impl Share {
         self.bytes = self.bytes.saturating_sub(bytes);
         // With room between the two, so that one lock taken and given back in turn moves nothing.
         if self.told >= self.bytes + STEP || self.told > 0 && self.bytes == 0 {
-            all.resize(self.told, self.bytes);
-            self.told = self.bytes;
+            self.tell(all);
         }
     }
 
     /// The owner has nothing any more.
     pub fn clear(&mut self, all: &Memory) {
+        self.bytes = 0;
         if self.told > 0 {
-            all.resize(self.told, 0);
+            self.tell(all);
         }
         *self = Share::default();
     }

@@ -26,8 +26,26 @@ const OWN: &str = "# Limpid's own: ";
 /// When an answer differs from the recorded one, the message shows the first differing line; when a result does not
 /// say where it is from.
 pub fn run_folder(server: &Server, folder: &Path) {
+    run_scripts(server, &scripts(folder));
+}
+
+/// As [`run_folder`], without the scripts in which a word stands.
+///
+/// # Panics
+/// As [`run_folder`].
+pub fn run_folder_without(server: &Server, folder: &Path, word: &str) {
+    let mut scripts = scripts(folder);
+    let has = |path: &PathBuf| {
+        let text = std::fs::read(path).unwrap_or_default();
+        String::from_utf8_lossy(&text).to_lowercase().contains(word)
+    };
+    scripts.retain(|path| !has(path));
+    run_scripts(server, &scripts);
+}
+
+fn run_scripts(server: &Server, scripts: &[PathBuf]) {
     let own = Peer::from(server.socket());
-    let failures: Vec<_> = scripts(folder)
+    let failures: Vec<_> = scripts
         .iter()
         .filter_map(|path| compare(&own, path).map(|what| format!("{}: {what}", path.display())))
         .collect();

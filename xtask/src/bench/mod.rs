@@ -6,7 +6,7 @@
 //!    Missing tables are prepared.
 
 mod larger_than_pool;
-mod pfs_levels;
+pub mod pfs_levels;
 mod point_select;
 mod queue;
 mod recovery;

@@ -11,7 +11,7 @@ use testkit::Server;
 use testkit::callgrind::CountedServer;
 
 /// Binaries: a name, and the features that it is built with.
-const BINARIES: [(&str, &[&str]); 3] = [
+pub(crate) const BINARIES: [(&str, &[&str]); 3] = [
     ("none at all", &["--no-default-features"]),
     ("no latches", &["--no-default-features", "--features", "instruments"]),
     ("all", &[]),
@@ -28,7 +28,7 @@ const STATEMENTS: [(&str, &str, &str); 3] = [
 ];
 
 /// Runs it.
-pub fn run(_: &Settings) -> Result<(), String> {
+pub(super) fn run(_: &Settings) -> Result<(), String> {
     println!("User instructions per statement, and what is above the build without instruments");
     let titles = STATEMENTS.map(|(title, ..)| format!("{title:>22}"));
     println!("{:14}{:12}{}", "binary", "level", titles.concat());
@@ -51,7 +51,7 @@ pub fn run(_: &Settings) -> Result<(), String> {
 }
 
 /// Builds a binary in a folder of its own; where it is.
-fn build(name: &str, features: &[&str]) -> Result<PathBuf, String> {
+pub(crate) fn build(name: &str, features: &[&str]) -> Result<PathBuf, String> {
     let target = shell::target().join("builds").join(name.replace(' ', "-"));
     let mut command = cargo(&["build", "--release", "--target-dir"]);
     shell::run(command.arg(&target).args(features))?;

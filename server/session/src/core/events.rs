@@ -60,6 +60,8 @@ pub(crate) struct Events {
     instrument: u16,
     /// When it began, in [`sync::now_ns`] nanoseconds.
     begin_ns: u64,
+    /// The thread's time on a processor when it began, while somebody wants to know: else 0.
+    begin_cpu_ns: u64,
     digest: Option<DigestPlace>,
     /// Where it begins in the text of its command.
     pub from: usize,
@@ -143,6 +145,7 @@ impl Events {
         Events {
             instrument: instruments::OTHER,
             begin_ns: 0,
+            begin_cpu_ns: 0,
             digest: None,
             from: 0,
             rows_affected: 0,
@@ -163,6 +166,14 @@ impl Events {
     #[inline]
     pub fn begin(&mut self, instrument: u16, now_ns: u64) {
         (self.instrument, self.begin_ns, self.digest, self.from) = (instrument, now_ns, None, 0);
+        if self.plan.cpu {
+            self.begin_cpu();
+        }
+    }
+
+    #[cold]
+    fn begin_cpu(&mut self) {
+        self.begin_cpu_ns = host::clock::thread_cpu_ns();
     }
 
     /// It turns out what the statement is: by its `Com_` counter, if it has one.
@@ -246,6 +257,7 @@ impl Events {
             self.rows_read = slot.counters.counter(Counter::InnodbRowsRead);
             self.watch.take(&slot.counters, &mut [0; SUMS]);
             self.transactions.are_told();
+            self.begin_cpu_ns = 0;
         }
     }
 
@@ -302,6 +314,14 @@ impl Events {
         self.plan.history
     }
 
+    /// Processor time of the statement, in nanoseconds; 0 where it is not measured.
+    fn take_cpu_ns(&mut self) -> u64 {
+        match std::mem::take(&mut self.begin_cpu_ns) {
+            0 => 0,
+            begin_ns => host::clock::thread_cpu_ns().saturating_sub(begin_ns),
+        }
+    }
+
     /// Ends any statement. By value: it is written to memory for this call alone.
     #[cold]
     fn end_fully(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
@@ -315,6 +335,7 @@ impl Events {
         if class.enabled() {
             let mut sums = [0; SUMS];
             self.watch.take(page, &mut sums);
+            sums[Sum::CpuNs as usize] = self.take_cpu_ns();
             sums[Sum::Errors as usize] = ended.errors;
             // Those that it lists are of a statement before.
             let lists =
@@ -338,6 +359,7 @@ impl Events {
             }
         } else {
             self.watch.take(page, &mut [0; SUMS]);
+            self.begin_cpu_ns = 0;
         }
         if tells {
             let mut history = open(&mut self.history, slot);

@@ -10,7 +10,7 @@ use super::{Descriptor, Digested};
 use crate::shared_programs::{Key, Pinned, Surroundings, VARIANTS_MAX};
 use executor::Prepared;
 use expr::build::Settings;
-use instrument::{Counter, count};
+use instrument::{Counter, Piece, count};
 use parser::SqlMode;
 use parser::cut::{self, Cut, CutLiteral};
 use parser::template::Templates;
@@ -44,6 +44,19 @@ struct Text {
     programs: Vec<Box<Kept>>,
     /// When it was looked for last, counted in look-ups.
     used: u64,
+    memory: Piece,
+}
+
+instrument::classes! {
+    static MEMORY: SessionMemory = "memory/sql/session_programs";
+}
+
+impl Text {
+    /// Counts its memory as it is now, without that of the programs that sessions share.
+    fn tell(&mut self) {
+        let kept = self.programs.len() * size_of::<Kept>();
+        self.memory.set(size_of::<Text>() + 2 * self.key.len() + kept);
+    }
 }
 
 /// Programs of a session's texts.
@@ -173,11 +186,13 @@ impl Programs {
             count(Counter::LimpidPlanCacheEvictions, 1);
         }
         programs.push(kept);
+        self.texts[place].tell();
     }
 
     fn add(&mut self, key: &[u8]) -> usize {
         self.lookups += 1;
-        let text = Text { key: key.into(), programs: Vec::new(), used: self.lookups };
+        let (programs, memory) = (Vec::new(), Piece::new(&MEMORY));
+        let text = Text { key: key.into(), programs, used: self.lookups, memory };
         let place = if self.texts.len() < TEXTS_MAX {
             self.texts.push(text);
             self.texts.len() - 1

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::prepared_list::{Listed, PreparedList};
 use executor::kept_bytes::KeptReader;
 use executor::{Prepared, SqlError};
-use instrument::PreparedRow;
+use instrument::{Piece, PreparedRow};
 use parser::SqlMode;
 use parser::ast::Statement;
 use parser::digest::Digest;
@@ -35,7 +35,7 @@ pub(crate) struct One {
     /// Fresh while values of these types may not be what the program is made for.
     pub types: BoundTypes,
     /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
-    pub long: Box<[Option<Vec<u8>>]>,
+    pub long: Box<[Option<Long>]>,
     pub pending: Pending,
     /// What an execution left to be fetched.
     pub cursor: Option<Box<Cursor>>,
@@ -45,6 +45,24 @@ pub(crate) struct One {
     pub schema: Arc<PrepareSchema>,
     /// Its figures, for those who look at all prepared statements; `None` before it is among them.
     pub listed: Option<Box<Listed>>,
+}
+
+/// Long data of a parameter.
+#[derive(Default)]
+pub(crate) struct Long {
+    pub bytes: Vec<u8>,
+    memory: Option<Piece>,
+}
+
+impl Long {
+    fn add(&mut self, data: &[u8]) {
+        self.bytes.extend_from_slice(data);
+        self.memory.get_or_insert_with(|| Piece::new(&MEMORY)).set(self.bytes.capacity());
+    }
+}
+
+instrument::classes! {
+    static MEMORY: SessionMemory = "memory/sql/Prepared_statement::main_mem_root";
 }
 
 /// The schema in which statements were prepared: names without one mean that of PREPARE wherever they run. One for all
@@ -88,6 +106,11 @@ impl One {
             schema,
             listed: None,
         }
+    }
+
+    /// Memory, without that of its program, which others may use, too, and without long data.
+    fn bytes(&self) -> usize {
+        size_of::<One>() + self.sql.len()
     }
 
     /// Its long data is none of the next execution.
@@ -144,6 +167,9 @@ pub(crate) struct Statements {
     pub schema: Option<Arc<PrepareSchema>>,
     /// Whose text the process list showed last; 0: another one.
     shown: u32,
+    /// Memory of all of them, in bytes, and where it is counted.
+    bytes: usize,
+    memory: Option<Piece>,
 }
 
 impl Statements {
@@ -155,6 +181,7 @@ impl Statements {
     /// Adds a statement; its id.
     pub fn add(&mut self, one: One) -> u32 {
         self.open += 1;
+        self.keep(self.bytes + one.bytes());
         let free = self.list.iter().position(Option::is_none);
         let at = free.unwrap_or_else(|| {
             self.list.push(None);
@@ -163,6 +190,12 @@ impl Statements {
         self.list[at] = Some(Box::new(one));
         self.shown = 0;
         at as u32 + 1
+    }
+
+    /// All of them take so much memory now.
+    fn keep(&mut self, bytes: usize) {
+        self.bytes = bytes;
+        self.memory.get_or_insert_with(|| Piece::new(&MEMORY)).set(bytes);
     }
 
     /// The process list will show the text of a statement; whether it did so before.
@@ -215,9 +248,10 @@ impl Statements {
 
     /// COM_STMT_CLOSE; whether there was one.
     pub fn close(&mut self, id: u32) -> bool {
-        let closed = self.place(id).is_some_and(|place| place.take().is_some());
-        self.open -= usize::from(closed);
-        closed
+        let Some(closed) = self.place(id).and_then(Option::take) else { return false };
+        self.open -= 1;
+        self.keep(self.bytes.saturating_sub(closed.bytes()));
+        true
     }
 
     /// COM_STMT_RESET; whether there is one.
@@ -238,14 +272,14 @@ impl Statements {
             return;
         }
         if one.long.is_empty() {
-            one.long = vec![None; one.params()].into();
+            one.long = (0..one.params()).map(|_| None).collect();
         }
-        let bytes = one.long[param].get_or_insert_with(Vec::new);
-        if bytes.len() + data.len() > bytes_max {
+        let long = one.long[param].get_or_insert_default();
+        if long.bytes.len() + data.len() > bytes_max {
             one.pending = Pending::TooLong;
             return;
         }
-        bytes.extend_from_slice(data);
+        long.add(data);
     }
 }
 
@@ -253,6 +287,7 @@ impl Statements {
     /// Adds a statement of SQL's PREPARE.
     pub fn name(&mut self, name: String, one: Box<One>) {
         self.open += 1;
+        self.keep(self.bytes + one.bytes());
         self.named.insert(name, one);
     }
 
@@ -260,6 +295,7 @@ impl Statements {
     pub fn forget(&mut self, name: &str) -> Option<Box<One>> {
         let found = self.named.remove(name)?;
         self.open -= 1;
+        self.keep(self.bytes.saturating_sub(found.bytes()));
         Some(found)
     }
 }

@@ -53,14 +53,16 @@ fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
     row.extend(cells![record.rows.0, record.rows.1]);
     row.extend(LATER.iter().copied().map(sum));
     let cpu = sum_of(Sum::CpuNs).saturating_mul(PS);
-    row.extend(tail(record.nesting, cpu));
+    let memory = [Sum::MaxControlledMemory, Sum::MaxTotalMemory].map(sum_of);
+    row.extend(tail(record.nesting, cpu, memory));
     row
 }
 
 /// From NESTING_EVENT_ID to EXECUTION_ENGINE. Statements of stored programs are not there yet, so that none is nested in another.
-fn tail(nesting: Option<u64>, cpu_ps: u64) -> [Cell<'static>; 8] {
+fn tail(nesting: Option<u64>, cpu_ps: u64, memory: [u64; 2]) -> [Cell<'static>; 8] {
     let of = nesting.map(|_| "TRANSACTION");
-    cells![nesting, of, 0u64, Cell::Null, cpu_ps, 0u64, 0u64, "PRIMARY"]
+    let [controlled, total] = memory;
+    cells![nesting, of, 0u64, Cell::Null, cpu_ps, controlled, total, "PRIMARY"]
 }
 
 /// The row of a statement that runs.
@@ -83,7 +85,7 @@ fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
         Cell::Null
     ]);
     row.extend((0..5 + LATER.len()).map(|_| Cell::UInt(0)));
-    row.extend(tail(None, 0));
+    row.extend(tail(None, 0, [0, 0]));
     row
 }
 

@@ -157,6 +157,14 @@ const SHOWN: &[Shown] = &[
     Shown::new("hosts", threads::hosts).truncated_by(threads::truncate_hosts),
     Shown::new("innodb_redo_log_files", server::redo_log_files),
     Shown::new("log_status", server::log_status),
+    Shown::new("memory_summary_by_account_by_event_name", summaries::memory_by_account)
+        .truncated_by(|c| c.viewer.truncate_figures(ACCOUNT, Figures::Memory)),
+    Shown::new("memory_summary_by_host_by_event_name", summaries::memory_by_host)
+        .truncated_by(|c| c.viewer.truncate_figures(HOST, Figures::Memory)),
+    Shown::new("memory_summary_by_thread_by_event_name", summaries::memory_by_thread)
+        .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Thread, Figures::Memory)),
+    Shown::new("memory_summary_by_user_by_event_name", summaries::memory_by_user)
+        .truncated_by(|c| c.viewer.truncate_figures(USER, Figures::Memory)),
     Shown::new("memory_summary_global_by_event_name", memory::global)
         .truncated_by(|_| instrument::empty_memory()),
     Shown::new("metadata_locks", metadata::metadata_locks),

@@ -52,8 +52,9 @@ pub(super) fn statement_cells(totals: &StatementTotals) -> Vec<Cell<'static>> {
         Sum::CpuNs => Cell::UInt(totals.sum(*sum).saturating_mul(PS)),
         sum => Cell::UInt(totals.sum(*sum)),
     }));
-    // Memory of statements is not counted: see docs/limits.md.
-    cells.extend([Cell::UInt(0), Cell::UInt(0), Cell::UInt(0)]);
+    let memory = [Sum::MaxControlledMemory, Sum::MaxTotalMemory];
+    cells.extend(memory.map(|sum| Cell::UInt(totals.sum(sum))));
+    cells.push(Cell::UInt(0));
     cells
 }
 

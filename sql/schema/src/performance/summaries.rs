@@ -4,6 +4,7 @@
 //! server's own threads have no account. 2. TRUNCATE of one of these tables begins threads anew; what they had done is their
 //! accounts' from then on, unless it is those that are truncated.
 
+use super::memory::memory_cells;
 use super::statements::{statement_cells, timer_cells};
 use super::waits::{is_wait, wait_cells};
 use crate::information::{Cell, Rows, cells};
@@ -57,6 +58,7 @@ summaries! {
     transactions:
         transactions_by_thread, transactions_by_account, transactions_by_user, transactions_by_host;
     errors: errors_by_thread, errors_by_account, errors_by_user, errors_by_host;
+    memory: memory_by_thread, memory_by_account, memory_by_user, memory_by_host;
 }
 
 fn waits(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
@@ -64,6 +66,13 @@ fn waits(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
         let mut row = Vec::from(cells![class.name()]);
         row.extend(wait_cells(&figures.class(class)));
         push(&row);
+    }
+}
+
+fn memory(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
+    for class in instrument::session_memory() {
+        let totals = figures.memory(class);
+        push(&memory_cells(class, &totals.pieces, &totals.bytes));
     }
 }
 

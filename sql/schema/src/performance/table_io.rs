@@ -56,12 +56,6 @@ fn sum(operations: &[StatTotals]) -> StatTotals {
     sum
 }
 
-/// What was done to all tables.
-pub(super) fn all(context: &ReadContext<'_>) -> StatTotals {
-    let used = used(context);
-    sum(&used.iter().map(|used| sum(&used.operations)).collect::<Vec<_>>())
-}
-
 /// The timer columns: of everything, reads, writes, then each operation.
 fn timers(operations: &OperationTotals) -> Vec<Cell<'static>> {
     let (reads, writes) = operations.split_at(RowOperation::Insert as usize);

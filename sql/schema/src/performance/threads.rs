@@ -1,22 +1,25 @@
 //! Sessions and the server's own threads, and who is connected.
 //!
 //! 1. A session and a thread of the server have one number from one counter, THREAD_ID; the number of a connection is
-//! beside it. 2. What MySQL measures of a thread's memory is not measured: those columns are 0.
+//! beside it. 2. Memory is told of sessions: the server's own threads keep what is the server's.
 
 use super::setup::yes_no;
 use crate::information::{Cell, Rows, cells};
 use catalog::{Changes, ConnectedBy, ProcessRow, ReadContext};
 use host::thread::Background;
 use host::thread_classes;
+use instrument::SessionMemorySums;
 use sync::{HISTORY, MONITORED};
 use value::Datum;
 
 /// `threads`: ordered by THREAD_ID.
 pub(super) fn threads(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let kept = instrument::kept_by_thread();
     let clients = context.viewer.processes().into_iter().filter(|p| !p.leaves);
     let mut all: Vec<(u64, Vec<Cell<'static>>)> =
-        clients.map(|p| (p.thread_id, session(p))).collect();
-    all.extend(host::thread::background().into_iter().map(|t| (t.id, background(&t))));
+        clients.map(|p| (p.thread_id, session(kept.get(&p.thread_id), p))).collect();
+    let own = host::thread::background().into_iter();
+    all.extend(own.map(|t| (t.id, background(kept.get(&t.id), &t))));
     all.sort_by_key(|(id, _)| *id);
     all.iter().for_each(|(_, cells)| rows.push(cells));
 }
@@ -38,7 +41,14 @@ pub(super) const CHANGES: Changes = Changes {
     delete: None,
 };
 
-fn session(p: ProcessRow) -> Vec<Cell<'static>> {
+/// From CONTROLLED_MEMORY to MAX_TOTAL_MEMORY.
+fn kept_cells(kept: Option<&SessionMemorySums>) -> [u64; 4] {
+    let kept = kept.copied().unwrap_or_default();
+    [kept.controlled, kept.controlled_max, kept.total, kept.total_max]
+}
+
+fn session(kept: Option<&SessionMemorySums>, p: ProcessRow) -> Vec<Cell<'static>> {
+    let [controlled, controlled_max, total, total_max] = kept_cells(kept);
     let (host, connection) = match p.host.rsplit_once(':') {
         Some((host, _)) => (host.to_string(), "TCP/IP"),
         None => (p.host, "Socket"),
@@ -64,16 +74,17 @@ fn session(p: ProcessRow) -> Vec<Cell<'static>> {
         (p.os_id != 0).then_some(p.os_id),
         Cell::Null,
         "PRIMARY",
-        0_u64,
-        0_u64,
-        0_u64,
-        0_u64,
+        controlled,
+        controlled_max,
+        total,
+        total_max,
         "NO",
     ]
     .into()
 }
 
-fn background(t: &Background) -> Vec<Cell<'static>> {
+fn background(kept: Option<&SessionMemorySums>, t: &Background) -> Vec<Cell<'static>> {
+    let [controlled, controlled_max, total, total_max] = kept_cells(kept);
     let null = || Cell::Null;
     let on = |bit| yes_no(t.monitoring & bit != 0);
     cells![
@@ -96,10 +107,10 @@ fn background(t: &Background) -> Vec<Cell<'static>> {
         (t.os_id != 0).then_some(t.os_id),
         null(),
         "PRIMARY",
-        0_u64,
-        0_u64,
-        0_u64,
-        0_u64,
+        controlled,
+        controlled_max,
+        total,
+        total_max,
         "NO",
     ]
     .into()
@@ -120,18 +131,32 @@ pub(super) fn hosts(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 /// The server's own threads are those of nobody.
 fn connected(context: &ReadContext<'_>, by: ConnectedBy, rows: &mut Rows<'_, '_>) {
     let own = host::thread::background().len() as u64;
-    let cells = |name: [Cell<'static>; 2], now: u64, total: u64| -> Vec<Cell<'static>> {
+    let figures = context.viewer.figures_by(Some(by));
+    // The half of the key by which is not counted is empty.
+    let kept = |account: Option<(&str, &str)>| {
+        let is_it = |key: &Option<(String, String)>| {
+            key.as_ref().map(|(user, host)| (&**user, &**host)) == account
+        };
+        let row = figures.iter().find(|row| is_it(&row.account));
+        row.map(|row| row.figures.kept()).unwrap_or_default()
+    };
+    let cells = |name: [Cell<'static>; 2],
+                 now: u64,
+                 total: u64,
+                 kept: SessionMemorySums|
+     -> Vec<Cell<'static>> {
         let [user, host] = name;
         let named = match by {
             ConnectedBy::Account => vec![user, host],
             ConnectedBy::User => vec![user],
             ConnectedBy::Host => vec![host],
         };
-        named.into_iter().chain(cells![now, total, 0_u64, 0_u64]).collect()
+        named.into_iter().chain(cells![now, total, kept.controlled_max, kept.total_max]).collect()
     };
-    rows.push(&cells([Cell::Null, Cell::Null], own, host::thread::started()));
+    rows.push(&cells([Cell::Null, Cell::Null], own, host::thread::started(), kept(None)));
     for row in context.viewer.connected(by) {
-        rows.push(&cells([row.user.into(), row.host.into()], row.now, row.total));
+        let of = kept(Some((&row.user, &row.host)));
+        rows.push(&cells([row.user.into(), row.host.into()], row.now, row.total, of));
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn global(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         let stat = match class.kind() {
             ClassKind::File => of_class(&files, class).all(),
             ClassKind::Socket => of_class(&sockets, class).all(),
-            ClassKind::TableIo => table_io::all(context),
+            ClassKind::TableIo => instrument::table_io_totals(),
             _ if class.name() == TABLE_LOCK.name() => table_io::all_locks(context),
             _ => stat_of(&totals.class(class)),
         };

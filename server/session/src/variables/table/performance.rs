@@ -55,6 +55,7 @@ pub(super) const LIST: &[Variable] = &[
     F("performance_schema_max_table_lock_stat", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_max_thread_classes", Int(0, 1024), "100").ignored(CLASSES),
     F("performance_schema_max_thread_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
+    F("performance_schema_memory_limit", Sized(1 << 40, NO_LIMIT), "-1"),
     F("performance_schema_session_connect_attrs_size", Sized(1 << 20, 512), "512"),
     F("performance_schema_setup_actors_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_setup_objects_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
