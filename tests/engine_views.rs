@@ -113,10 +113,17 @@ fn the_warm_set_is_dumped_at_the_stop_and_loaded_at_the_start() {
     }
     server.sql("SET GLOBAL innodb_buffer_pool_dump_pct = 100");
     server.stop();
-    let server = Server::start(folder.path());
+    let server = ["current", "history", "history-long"]
+        .iter()
+        .fold(Server::with(), |with, which| {
+            with.option(format!("--performance-schema-consumer-events-stages-{which}=ON"))
+        })
+        .start(folder.path());
     until(&server, "SHOW STATUS LIKE 'Innodb_buffer_pool_load_status'", |s| {
         s.contains("load completed")
     });
+    let stage = "SELECT EVENT_NAME, WORK_COMPLETED = WORK_ESTIMATED, WORK_COMPLETED >= 13, NESTING_EVENT_ID FROM performance_schema.events_stages_history_long";
+    assert_eq!(server.sql(stage), "stage/innodb/buffer pool load\t1\t1\tNULL");
     // 100 rows of 2,000 bytes are at least 13 pages, and nobody has asked for one.
     let pages =
         server.sql("SELECT SUM(DATABASE_PAGES) FROM information_schema.INNODB_BUFFER_POOL_STATS");

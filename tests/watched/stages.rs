@@ -53,7 +53,7 @@ fn a_copying_alter_tells_how_far_it_is() {
     let alters =
         ["ALTER TABLE d.big MODIFY n VARCHAR(20)", "ALTER TABLE d.big MODIFY n DECIMAL(20, 2)"];
     let setup = "performance_schema.setup_instruments WHERE NAME LIKE 'stage/%' AND ENABLED = 'YES' AND PROPERTIES = 'progress'";
-    assert_eq!(server.sql(&format!("SELECT COUNT(*) FROM {setup}")), "2");
+    assert_eq!(server.sql(&format!("SELECT COUNT(*) FROM {setup}")), "3");
     server.sql("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'");
     let rows = seen_during((&mut observer, &mut worker), stages, alters);
     let mut cells: Vec<&str> = rows.first().expect("a stage").split('\t').collect();

@@ -2,7 +2,8 @@
 //!
 //! 1. An instance comes into being when its owner is used while its class is counted, or is waited for; until then nobody
 //!    knows of it, and it is a null pointer. 2. Its memory is apart from its owner's, which may move.
-//! 3. The holder of a mutex writes its figures alone; readers of a latch, and waiters at an event, may do so together.
+//! 3. Who holds a mutex or writes under a latch writes its figures alone; readers of a latch, and waiters at an event, may do
+//!    so together.
 //! 4. It ends with its owner, and its figures with it: those of the class stay.
 
 use crate::registry::{page, window};

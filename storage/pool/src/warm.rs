@@ -22,10 +22,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
-use sync::{Mutex, state};
+use sync::{Mutex, Stage, state};
 
 instrument::classes! {
     static WARM_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_dump_mutex";
+    static LOAD: StageClass = "stage/innodb/buffer pool load";
 }
 
 /// Name of the file in the data folder, unless `innodb_buffer_pool_filename` says otherwise.
@@ -178,6 +179,7 @@ impl Pool {
         open: &dyn Fn(SpaceId) -> Option<Arc<Tablespace>>,
     ) -> bool {
         let total: usize = spaces.values().map(Vec::len).sum();
+        let stage = Stage::begin(&LOAD, total as u64);
         let mut buffer = AlignedBuf::zeroed(READ_MAX * PAGE_BYTES);
         let (start, mut loaded) = (sync::now(), 0);
         for (space, pages) in spaces {
@@ -191,6 +193,7 @@ impl Pool {
                     self.read_run(first, run.len() as u32, Purpose::Asked, &mut buffer);
                 }
                 loaded += run.len();
+                stage.has_done(loaded as u64);
                 self.say_load(format!("Loaded {loaded}/{total} pages"));
                 self.keep_pace(loaded, sync::now().saturating_duration_since(start));
             }
