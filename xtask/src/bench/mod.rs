@@ -11,6 +11,7 @@ mod point_select;
 mod queue;
 mod recovery;
 mod rounds;
+mod statements;
 mod sysbench;
 mod target;
 mod tpch;
@@ -27,6 +28,7 @@ usage: cargo xtask bench NAME [options]
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
   queue             insert at the tail, delete at the head, under a view of 60 s
   pfs-levels        what each level of the Performance Schema costs, in instructions; builds two more binaries
+  statements        user instructions of statements; LIMPID_BINARY names another binary
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
 options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD]";
@@ -57,11 +59,15 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         Some("sysbench") => sysbench::run,
         Some("queue") => queue::run,
         Some("pfs-levels") => pfs_levels::run,
+        Some("statements") => statements::run,
         Some("tpch") => tpch::run,
         _ => return Err(USAGE.into()),
     };
     let settings = settings(&arguments[1..])?;
-    shell::run(Command::new("cargo").args(["build", "--release"]).current_dir(shell::root()))?;
+    // Another binary is measured as it is.
+    if std::env::var_os("LIMPID_BINARY").is_none() {
+        shell::run(Command::new("cargo").args(["build", "--release"]).current_dir(shell::root()))?;
+    }
     bench(&settings)
 }
 
