@@ -69,9 +69,11 @@ const WITHOUT: [(&str, &str); 2] =
     [("BEGIN and COMMIT", "BEGIN;COMMIT"), ("SET of a user variable", "SET @n = @n + 1")];
 
 /// Runs it.
-pub fn run(_: &Settings) -> Result<(), String> {
+pub fn run(settings: &Settings) -> Result<(), String> {
+    let is_wanted =
+        |name: &str| settings.only.as_ref().is_none_or(|part| name.contains(part.as_str()));
     let mut counted = CountedServer::start(&Server::with());
-    for workload in WORKLOADS {
+    for workload in WORKLOADS.into_iter().filter(|name| is_wanted(name)) {
         // What disturbs adds.
         let each = (0..2).map(|_| counted.sysbench_event(workload, "auto").statement);
         println!("{workload:32}{:>12.0}", each.fold(f64::MAX, f64::min));
@@ -86,7 +88,9 @@ pub fn run(_: &Settings) -> Result<(), String> {
     said(&mut client, "USE sbtest")?;
     said(&mut client, TABLES)?;
     let without = WITHOUT.map(|(name, sql)| (name, "", sql));
-    for (name, before, sql) in STATEMENTS.into_iter().chain(without) {
+    for (name, before, sql) in
+        STATEMENTS.into_iter().chain(without).filter(|(name, ..)| is_wanted(name))
+    {
         said(&mut client, before)?;
         let mut went = Ok(());
         let mut of = |runs: u32| {
