@@ -36,7 +36,7 @@ alter table t add unique key uu (c), algorithm=instant;
 alter table t modify c bigint, algorithm=inplace;
 alter table t modify c bigint, algorithm=instant;
 alter table t drop primary key, algorithm=inplace;
-alter table t add index ci (c), algorithm=inplace, lock=none;
+alter table t add index ci (c), algorithm=inplace, lock=shared;
 alter table t modify c bigint, lock=none;
 alter table t modify c bigint, algorithm=copy, lock=shared;
 alter table t convert to character set utf8mb4 collate utf8mb4_bin;

@@ -1,7 +1,10 @@
 //! Tables that exist get other definitions: over the same rows, with other indexes, with copied rows,
 //! under other names.
 //!
-//! 1. The name is locked X before its definition is looked at, a new name before it is taken.
+//! 1. The name is locked SU before its definition is looked at: others go on reading and writing, and nobody else
+//!    changes it; a new name is locked X before it is taken. While rows are copied or an index is built, it is locked
+//!    SNW: others read. X only for the switch: from before the dictionary is written until the new definition is
+//!    published. So it is for the tables that foreign keys join to it. What fails or is killed leaves what was.
 //! 2. Indexes are built and rows copied before the transaction that changes the dictionary commits; if
 //!    it does not, the engine takes away what was made.
 //! 3. Pages of a dropped index are freed by the transaction's purge, after the commit; a dropped table's
@@ -27,14 +30,33 @@ pub enum Alter<'f, E> {
     Copy(&'f mut CopyRows<'f, E>),
 }
 
+/// What [`Catalog::alter_table`] does.
+pub struct Work<'f, E> {
+    /// To the rows.
+    pub how: Alter<'f, E>,
+    /// The AUTO_INCREMENT counter is at least that afterwards (copied rows raise it further).
+    pub autoinc_start: u64,
+    /// Copied rows: the counter goes on where it was, too.
+    pub goes_on: bool,
+    /// Nobody reads meanwhile: LOCK=EXCLUSIVE.
+    pub alone: bool,
+}
+
 /// See [`Alter::Copy`].
 pub type CopyRows<'f, E> = dyn FnMut(&mut Client, &Table, &Table) -> Result<(), E> + 'f;
+
+/// A new definition, those of other tables that change with it, and what locks them all exclusively.
+type NewTable<'a> = (
+    TableDef,
+    &'a [(Arc<Definition>, TableDef)],
+    &'a mut dyn FnMut(&Client) -> Result<(), CatalogError>,
+);
 
 /// A schema's and a table's name.
 pub type FullName = (String, String);
 
 impl Catalog {
-    /// Locks a table exclusively, for [`Self::alter_table`].
+    /// Locks a table for [`Self::alter_table`], SU or X.
     ///
     /// # Errors
     /// [`CatalogError::NoSuchTable`], lock errors.
@@ -42,16 +64,17 @@ impl Catalog {
         &self,
         client: &Client,
         cache: &mut TableCache,
-        schema: &str,
-        name: &str,
+        (schema, name): (&str, &str),
+        mode: Mode,
         deadline: Deadline,
     ) -> Result<Arc<Definition>, CatalogError> {
+        cache.changing.clear();
         let handle = match cache.temporary(schema, name) {
             Some(handle) => handle,
             None => {
                 cache.admit_change(schema, name)?;
                 self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
-                self.lock_table(client, cache, schema, name, deadline)?
+                self.lock_table_as(client, cache, (schema, name), mode, deadline)?
             }
         };
         match self.existing(cache, handle) {
@@ -63,8 +86,7 @@ impl Catalog {
     }
 
     /// Gives the table that [`Self::open_for_alter`] locked another definition, perhaps another name; `others` are
-    /// new definitions of tables that refer to it, whose names the caller has locked. `autoinc_start`: the AUTO_INCREMENT counter is at least that afterwards (copied rows raise it
-    /// further).
+    /// new definitions of tables that refer to it, whose names the caller has locked.
     ///
     /// # Errors
     /// [`CatalogError::TableExists`], duplicates among the rows, those of copying; nothing has changed then.
@@ -74,7 +96,7 @@ impl Catalog {
         cache: &mut TableCache,
         old: &Arc<Definition>,
         (new, mut others): (TableDef, Vec<(Arc<Definition>, TableDef)>),
-        (how, autoinc_start): (Alter<'_, E>, u64),
+        work: Work<'_, E>,
         deadline: Deadline,
     ) -> Result<(), E> {
         let renamed = (&old.def.schema, &old.def.name) != (&new.schema, &new.name);
@@ -84,17 +106,27 @@ impl Catalog {
         }
         let changes = old.def.foreign_keys != new.foreign_keys;
         if renamed || changes {
-            self.lock_parents(client, cache, &old.def, deadline)?;
-            self.lock_parents(client, cache, &new, deadline)?;
+            self.lock_parents(client, cache, &old.def, Mode::SU, deadline)?;
+            self.lock_parents(client, cache, &new, Mode::SU, deadline)?;
         }
         let to = (new.schema.clone(), new.name.clone());
-        let copies = matches!(how, Alter::Copy(_));
+        let copies = matches!(work.how, Alter::Copy(_));
         let id = if copies { base::TableId(0) } else { old.def.id };
         let def = self.with_ids(TableDef { id, ..new })?;
-        let made = match how {
-            Alter::InPlace => self.change_in_place(client, old, (def, &others), autoinc_start)?,
+        let builds = def.indexes.iter().any(|i| old.def.indexes.iter().all(|o| o.id != i.id));
+        match work.alone {
+            true => cache.strengthen(client.slot(), Mode::X, deadline)?,
+            false if copies || builds => cache.strengthen(client.slot(), Mode::SNW, deadline)?,
+            false => {}
+        }
+        // The last wait: it comes when the rows are there.
+        let alone = &mut |client: &Client| cache.strengthen(client.slot(), Mode::X, deadline);
+        let new: NewTable<'_> = (def, &others[..], alone);
+        let made = match work.how {
+            Alter::InPlace => self.change_in_place(client, old, new, work.autoinc_start)?,
             Alter::Copy(fill) => {
-                self.copy_table(client, old, (def, &others), autoinc_start, fill)?
+                let counter = (work.autoinc_start, work.goes_on);
+                self.copy_table(client, old, new, counter, fill)?
             }
         };
         self.republish(cache, old, Arc::new(made), others);
@@ -122,7 +154,7 @@ impl Catalog {
         }
         let renames = [(old.full_name(), new.full_name())];
         others.iter_mut().for_each(|(_, def)| def.follow(&renames));
-        for (definition, def) in self.followers(client, cache, &renames, deadline)? {
+        for (definition, def) in self.followers(client, cache, &renames, Mode::SU, deadline)? {
             if others.iter().all(|(_, known)| known.full_name() != def.full_name()) {
                 others.push((definition, def));
             }
@@ -159,7 +191,7 @@ impl Catalog {
         &self,
         client: &mut Client,
         old: &Arc<Definition>,
-        (mut def, others): (TableDef, &[(Arc<Definition>, TableDef)]),
+        (mut def, others, alone): NewTable<'_>,
         autoinc_start: u64,
     ) -> Result<Definition, CatalogError> {
         let is_in = |list: &[IndexDef], id: IndexId| list.iter().any(|i| i.id == id);
@@ -174,6 +206,7 @@ impl Catalog {
                 let root = c.engine().create_index(client, &old_table, (&index.spec(), rows))?;
                 def.storage.roots.push((index.id, root));
             }
+            alone(client)?;
             if autoinc_start > 1 && old_table.autoinc_next().is_some() {
                 client.note_autoinc(&old_table, autoinc_start - 1)?;
             }
@@ -193,18 +226,21 @@ impl Catalog {
         &self,
         client: &mut Client,
         old: &Arc<Definition>,
-        (mut def, others): (TableDef, &[(Arc<Definition>, TableDef)]),
-        autoinc_start: u64,
+        (mut def, others, alone): NewTable<'_>,
+        (autoinc_start, goes_on): (u64, bool),
         fill: &mut CopyRows<'_, E>,
     ) -> Result<Definition, E> {
         let old_table = Arc::clone(old.open(self.engine()).map_err(CatalogError::from)?);
         self.transact(client, |c, client| {
             let made = c.engine().create_table(client, &def.spec()).map_err(CatalogError::from)?;
             def.storage = made.storage();
+            let before = old_table.autoinc_next().filter(|_| goes_on).unwrap_or(1);
+            let autoinc_start = autoinc_start.max(before);
             if autoinc_start > 1 && made.autoinc_next().is_some() {
                 client.note_autoinc(&made, autoinc_start - 1).map_err(CatalogError::from)?;
             }
             fill(client, &old_table, &made)?;
+            alone(client)?;
             c.erase_statistics(client, old)?;
             c.replace_table(client, &old.def, &def)?;
             others.iter().try_for_each(|(_, other)| c.store_table(client, other))?;
@@ -295,10 +331,10 @@ impl Catalog {
         self.claim_renamed(client, cache, &now, deadline)?;
         let renames = final_names(pairs);
         for definition in now.values().flatten() {
-            self.lock_parents(client, cache, &definition.def, deadline)?;
+            self.lock_parents(client, cache, &definition.def, Mode::X, deadline)?;
         }
         let mut after = Vec::new();
-        for (old, new) in self.followers(client, cache, &renames, deadline)? {
+        for (old, new) in self.followers(client, cache, &renames, Mode::X, deadline)? {
             after.push((new.full_name(), Some(Arc::new(old.redefined(new)))));
         }
         for (name, definition) in now {

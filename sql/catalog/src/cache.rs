@@ -179,6 +179,8 @@ pub struct TableCache {
     /// What ROLLBACK does not undo.
     pub lasting: Lasting,
     pub(crate) standing: Standing,
+    /// The names that an ALTER TABLE has locked so that they stay what they are, and that it is going to publish anew.
+    pub(crate) changing: Vec<Arc<Object>>,
 }
 
 /// Temporary tables come and go at once, whatever becomes of the transaction.
@@ -207,6 +209,7 @@ impl TableCache {
             is_super: false,
             lasting: Lasting::default(),
             standing: Standing::default(),
+            changing: Vec::new(),
         }
     }
 
@@ -539,6 +542,18 @@ impl TableCache {
         if !self.statement.is_empty() {
             self.catalog.mdl().release_all(slot, &mut self.statement);
         }
+    }
+
+    /// Locks all that ALTER TABLE is changing in a stronger mode. Readers and writers pass between the slices of that
+    /// wait; what was held, is held throughout.
+    pub(crate) fn strengthen(
+        &mut self,
+        slot: &SessionSlot,
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        let mdl = self.catalog.mdl();
+        Ok(mdl.upgrade(slot, &mut self.held, &self.changing, mode, deadline)?)
     }
 
     /// A mark for [`TableCache::release_since`].

@@ -1,12 +1,12 @@
 //! DDL: create, drop and truncate tables, create indexes, create and drop schemas.
 //!
-//! 1. Locks first: the schema IX (X for DROP DATABASE), the table name X. 2. Storage that a
+//! 1. Locks first: the schema IX (X for DROP DATABASE), the table name X (ALTER TABLE: see `alter`). 2. Storage that a
 //! definition needs is made before the dictionary transaction, storage that it no longer needs is
 //! given back after it: a crash in between leaves an orphan, which recovery sweeps, never a
 //! definition without storage. 3. The new definition is published last, still under X.
 
 use crate::names::Definition;
-use crate::{Alter, Catalog, CatalogError, FullName, SchemaDef, TableCache, TableDef};
+use crate::{Alter, Catalog, CatalogError, FullName, SchemaDef, TableCache, TableDef, Work};
 use base::{IndexId, TableId};
 use engine::Client;
 use mdl::{Mode, Namespace};
@@ -112,7 +112,7 @@ impl Catalog {
         }
         cache.refuse_creation(&new.schema, &new.name)?;
         let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
-        self.lock_parents(client, cache, &new, deadline)?;
+        self.lock_parents(client, cache, &new, Mode::X, deadline)?;
         let def = self.with_ids(TableDef { id: TableId(0), ..new })?;
         let definition = self.store_with_storage(client, def, autoinc_start, fill)?;
         self.publish(cache, handle, definition);
@@ -288,7 +288,7 @@ impl Catalog {
         orphans: bool,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        let old = self.open_for_alter(client, cache, schema, name, deadline);
+        let old = self.open_for_alter(client, cache, (schema, name), Mode::X, deadline);
         let old = old.map_err(|error| match error {
             CatalogError::UnknownDatabase(_) => {
                 CatalogError::NoSuchTable { schema: schema.into(), name: name.into() }
@@ -302,9 +302,9 @@ impl Catalog {
             self.refuse_truncation(&old.def.full_name())?;
         }
         let nothing = &mut |_: &mut Client, _: &engine::Table, _: &engine::Table| Ok(());
-        let how: (Alter<'_, CatalogError>, u64) = (Alter::Copy(nothing), 1);
+        let work = Work { how: Alter::Copy(nothing), autoinc_start: 1, goes_on: false, alone: true };
         let same = (old.def.clone(), Vec::new());
-        self.alter_table(client, cache, &old, same, how, deadline)
+        self.alter_table::<CatalogError>(client, cache, &old, same, work, deadline)
     }
 
     pub(crate) fn lock_schema(
@@ -328,8 +328,24 @@ impl Catalog {
         name: &str,
         deadline: Deadline,
     ) -> Result<usize, CatalogError> {
-        let handle = cache.lock_base_name(client.slot(), schema, name, Mode::X, deadline)?;
+        self.lock_table_as(client, cache, (schema, name), Mode::X, deadline)
+    }
+
+    /// As [`Self::lock_table`]. With [`Mode::SU`] it stays what it is, and is going to be locked X.
+    pub(crate) fn lock_table_as(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        (schema, name): (&str, &str),
+        mode: Mode,
+        deadline: Deadline,
+    ) -> Result<usize, CatalogError> {
+        let handle = cache.lock_base_name(client.slot(), schema, name, mode, deadline)?;
         cache.refresh(handle);
+        if mode == Mode::SU {
+            let object = Arc::clone(&cache.entry(handle).object);
+            cache.changing.push(object);
+        }
         Ok(handle)
     }
 
@@ -410,7 +426,7 @@ impl Catalog {
     ) -> Result<(), CatalogError> {
         for (schema, name) in gone {
             if let Some(definition) = self.definition(schema, name) {
-                self.lock_parents(client, cache, &definition.def, deadline)?;
+                self.lock_parents(client, cache, &definition.def, Mode::X, deadline)?;
             }
         }
         if orphans { Ok(()) } else { self.refuse_orphans(gone) }

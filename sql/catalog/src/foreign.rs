@@ -152,7 +152,8 @@ impl Catalog {
         self.names().all(|d| d.def.referring(parent).next().is_some())
     }
 
-    /// Locks another table that a foreign key joins to the one being defined; its definition, if there is one.
+    /// Locks another table that a foreign key joins to the one being defined: X, or for [`Self::alter_table`] SU; its
+    /// definition, if there is one.
     ///
     /// # Errors
     /// Lock errors.
@@ -161,12 +162,13 @@ impl Catalog {
         client: &Client,
         cache: &mut TableCache,
         name: &FullName,
+        mode: Mode,
         deadline: Deadline,
     ) -> Result<Option<Arc<Definition>>, CatalogError> {
         if self.schema(&name.0).is_some() {
             self.lock_schema(client, cache, &name.0, Mode::IX, deadline)?;
         }
-        let handle = self.lock_table(client, cache, &name.0, &name.1, deadline)?;
+        let handle = self.lock_table_as(client, cache, (&name.0, &name.1), mode, deadline)?;
         Ok(cache.definition(handle).cloned())
     }
 
@@ -232,10 +234,11 @@ impl Catalog {
         client: &Client,
         cache: &mut TableCache,
         def: &TableDef,
+        mode: Mode,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         for parent in def.parents() {
-            self.lock_relative(client, cache, &parent, deadline)?;
+            self.lock_relative(client, cache, &parent, mode, deadline)?;
         }
         Ok(())
     }
@@ -247,6 +250,7 @@ impl Catalog {
         client: &Client,
         cache: &mut TableCache,
         renames: &[(FullName, FullName)],
+        mode: Mode,
         deadline: Deadline,
     ) -> Result<Vec<(Arc<Definition>, TableDef)>, CatalogError> {
         let mut names = BTreeSet::new();
@@ -255,7 +259,9 @@ impl Catalog {
         }
         let mut followers = Vec::new();
         for name in names.iter().filter(|n| renames.iter().all(|(from, _)| from != *n)) {
-            let Some(old) = self.lock_relative(client, cache, name, deadline)? else { continue };
+            let Some(old) = self.lock_relative(client, cache, name, mode, deadline)? else {
+                continue;
+            };
             let mut new = old.def.clone();
             new.follow(renames);
             followers.push((old, new));

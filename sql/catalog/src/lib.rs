@@ -28,7 +28,7 @@ mod stored;
 mod temporary;
 mod virtuals;
 
-pub use alter::{Alter, CopyRows, FullName};
+pub use alter::{Alter, CopyRows, FullName, Work};
 pub use cache::{Lasting, RowTimer, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{

@@ -16,8 +16,9 @@ use super::{relatives, row_format};
 use crate::columns::literal_default;
 use crate::write::duplicate;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
-use catalog::{Alter, CatalogError, ColumnDef, DefaultValue, Definition, IndexDef, TableDef};
+use catalog::{Alter, CatalogError, ColumnDef, DefaultValue, Definition, IndexDef, TableDef, Work};
 use engine::{Client, Table};
+use mdl::Mode;
 use parser::ast::{self, AlterAction, AlterHow};
 use std::sync::Arc;
 use value::name::same_name;
@@ -89,8 +90,9 @@ fn run(
     let schema = context.schema_of(name)?;
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
+    let full = (&*schema, &*name.name);
     let old =
-        catalog.open_for_alter(context.client, context.tables, &schema, &name.name, deadline)?;
+        catalog.open_for_alter(context.client, context.tables, full, Mode::SU, deadline)?;
     if old.def.view.is_some() {
         return Err(CatalogError::NotBaseTable { schema, name: name.name.clone() }.into());
     }
@@ -128,11 +130,15 @@ fn run(
         false => way_of(&old.def, &new, &shape, &request, context.env.strict()),
     };
     check_how(how, way)?;
+    let in_place = !settled.must_look()
+        && !needs_copy(&old.def, &new, &shape, &request, catalog.engine().is_settled());
+    check_work(how, in_place, &new)?;
     let copies = matches!(way, Way::Copy(_)) || how.is_copy();
     if catalog.engine().recovery_is_forced() {
         admit_forced(&old.def, actions, &request)?;
     }
-    let outcome = carry_out(&old, (new, others, settled), (&shape, copies), &request, context)?;
+    let plan = Plan { in_place, copies, alone: how.lock.as_deref() == Some("EXCLUSIVE") };
+    let outcome = carry_out(&old, (new, others, settled), (&shape, plan), &request, context)?;
     let rows = if copies { outcome } else { 0 };
     let warnings = context.env.warning_count();
     let info = format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}");
@@ -200,25 +206,36 @@ fn rename(
     }
 }
 
-/// Brings the new definition about; the number of rows copied. `copies`: MySQL copies them, too, and says so.
+/// How a new definition is brought about.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// The rows stay where they are.
+    in_place: bool,
+    /// MySQL copies them, too, and says so.
+    copies: bool,
+    /// Nobody reads meanwhile.
+    alone: bool,
+}
+
+/// Brings the new definition about; the number of rows copied.
 fn carry_out(
     old: &Arc<Definition>,
     (new, others, settled): (TableDef, Vec<(Arc<Definition>, TableDef)>, Settled),
-    (shape, copies): (&Shape, bool),
+    (shape, plan): (&Shape, Plan),
     request: &AlterRequest,
     context: &mut Context<'_>,
 ) -> Result<u64, SqlError> {
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let table = Arc::clone(old.open(catalog.engine())?);
-    let given = request.options.autoinc.unwrap_or(1);
-    let in_place = !settled.must_look()
-        && !needs_copy(&old.def, &new, shape, request, catalog.engine().is_settled());
+    let Plan { in_place, copies, alone } = plan;
+    let autoinc_start = request.options.autoinc.unwrap_or(1);
     if in_place {
-        let how: (Alter<'_, SqlError>, u64) = (Alter::InPlace, given);
+        let how = Alter::InPlace;
+        let work: Work<'_, SqlError> = Work { how, autoinc_start, goes_on: true, alone };
         let wanted = new.clone();
         let new = (new, others);
-        return match catalog.alter_table(context.client, context.tables, old, new, how, deadline) {
+        return match catalog.alter_table(context.client, context.tables, old, new, work, deadline) {
             Err(SqlError::Storage(base::Error::Duplicate { key, .. })) => {
                 let zone = context.env.convert_mode().time_zone;
                 Err(explain_duplicate(context.client, &table, (&wanted, &key), zone)?)
@@ -226,8 +243,6 @@ fn carry_out(
             other => other.map(|()| 0),
         };
     }
-    // The counter goes on where it was.
-    let autoinc = given.max(table.autoinc_next().unwrap_or(1));
     let wanted = new.clone();
     let origins = shape.origins();
     let shown = foreign::copy_name(context);
@@ -239,9 +254,9 @@ fn carry_out(
         copier.run(client, from, to)?;
         settled.verify(client, &wanted, to, &shown)
     };
-    let how = (Alter::Copy(fill), autoinc);
+    let work = Work { how: Alter::Copy(fill), autoinc_start, goes_on: true, alone };
     let new = (new, others);
-    catalog.alter_table(context.client, context.tables, old, new, how, deadline)?;
+    catalog.alter_table(context.client, context.tables, old, new, work, deadline)?;
     Ok(copier.rows)
 }
 
@@ -699,6 +714,26 @@ trait How {
 impl How for AlterHow {
     fn is_copy(&self) -> bool {
         self.algorithm.as_deref() == Some("COPY")
+    }
+}
+
+/// What ALGORITHM and LOCK promise against what this server does: rows that MySQL leaves alone are copied here, and
+/// nobody writes while rows are copied or an index is built.
+fn check_work(how: &AlterHow, in_place: bool, new: &TableDef) -> Result<(), SqlError> {
+    let builds = new.indexes.iter().any(|i| i.id == base::IndexId(0));
+    if in_place && !builds {
+        return Ok(());
+    }
+    let refuse = |what: &str, other: &str| {
+        let text = format!("{what} is not supported for this operation. Try {other}.");
+        Err(SqlError::Other(1845, "0A000", text))
+    };
+    if how.algorithm.as_deref() == Some("INSTANT") {
+        return refuse("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE");
+    }
+    match how.lock.as_deref() {
+        Some("NONE") => refuse("LOCK=NONE", "LOCK=SHARED"),
+        _ => Ok(()),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{Context, SqlError, WarningLevel};
 use catalog::{Definition, ForeignKeyDef, FullName, IndexDef, Referential, TableDef};
 use engine::{Client, Table};
 use expr::OwnedDatum;
+use mdl::Mode;
 use parser::ast::{self, ReferenceAction};
 use parser::print::quoted;
 use std::sync::Arc;
@@ -191,6 +192,8 @@ pub fn settle(
 ) -> Result<Settled, SqlError> {
     let checks = checked(context)?;
     let mut settled = Settled::default();
+    // A table that is altered is locked exclusively at the end, together with those.
+    let mode = if old.is_some() { Mode::SU } else { Mode::X };
     if new.foreign_keys.is_empty() {
         return Ok(settled);
     }
@@ -217,7 +220,7 @@ pub fn settle(
         let parent = if key.parent == new.full_name() {
             None
         } else {
-            Some(parent_of(&key, checks, context)?)
+            Some(parent_of(&key, checks, mode, context)?)
         };
         let def = match &parent {
             None => Some(&*new),
@@ -259,6 +262,7 @@ fn same_types(old: &TableDef, new: &TableDef, key: &ForeignKeyDef) -> bool {
 fn parent_of(
     key: &ForeignKeyDef,
     checks: bool,
+    mode: Mode,
     context: &mut Context<'_>,
 ) -> Result<Option<Arc<Definition>>, SqlError> {
     let (schema, name) = &key.parent;
@@ -271,7 +275,7 @@ fn parent_of(
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
-    let found = catalog.lock_relative(context.client, context.tables, &key.parent, deadline)?;
+    let found = catalog.lock_relative(context.client, context.tables, &key.parent, mode, deadline)?;
     match found.filter(|d| d.def.view.is_none()) {
         None if checks => {
             let text = format!("Failed to open the referenced table '{name}'");

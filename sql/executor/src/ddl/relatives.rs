@@ -2,13 +2,14 @@
 //!
 //! 1. A column and an index that a foreign key needs stay, on both sides; with `foreign_key_checks` so does a
 //! column's type. 2. A renamed column is renamed in the definitions of the tables that refer to it; they are locked
-//! exclusively first, and where nothing that concerns them changes they are not locked at all.
+//! first, and where nothing that concerns them changes they are not locked at all.
 
 use super::foreign::{compatible, incompatible};
 use super::shape::Shape;
 use crate::foreign::checked;
 use crate::{Context, SqlError};
 use catalog::{Definition, ForeignKeyDef, TableDef};
+use mdl::Mode;
 use std::sync::Arc;
 use value::name::same_name;
 use value::{ColumnType, Kind};
@@ -34,7 +35,9 @@ pub fn allowed(
         let itself = child == name;
         let locked = match itself || !concerns(old, new, shape, &published.def) {
             true => Some(published),
-            false => catalog.lock_relative(context.client, context.tables, &child, deadline)?,
+            false => {
+                catalog.lock_relative(context.client, context.tables, &child, Mode::SU, deadline)?
+            }
         };
         let Some(locked) = locked else { continue };
         let mut changed = locked.def.clone();
