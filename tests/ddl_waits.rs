@@ -276,7 +276,7 @@ fn readers_read_while_rows_are_copied() {
     );
     for (ddl, state) in [
         ("ALTER TABLE d.big MODIFY k BIGINT", "copy to tmp table"),
-        ("CREATE INDEX s ON d.big (s, k)", "alter table (read PK and internal sort)"),
+        ("CREATE INDEX s ON d.big (s, k)", "altering table"),
         ("OPTIMIZE TABLE d.big", "copy to tmp table"),
     ] {
         let mut changer = server.converse();
@@ -381,8 +381,8 @@ fn a_reader_that_comes_to_write_is_the_victim() {
         let changer = scope.spawn(|| server.sql(ddl));
         find_session(&server, ddl);
         testkit::pause(200);
-        reader.ask("UPDATE d.t SET c = 2");
-        assert_eq!(reader.ask("SELECT @@error_count"), ["1"]);
+        let errors = reader.ask("UPDATE d.t SET c = 2; SHOW ERRORS");
+        assert!(errors.iter().any(|e| e.contains("1213")), "{errors:?}");
         changer.join().unwrap();
     });
     assert_eq!(server.sql("SELECT c FROM d.t"), "1");

@@ -40,6 +40,7 @@ fn statement_state(verb: &str, text: &str) -> &'static str {
         "INSERT" | "REPLACE" => "update",
         "UPDATE" | "DELETE" => "updating",
         "ALTER" if second(text) == "TABLE" => "altering table",
+        "CREATE" | "DROP" if matches!(&*second(text), "INDEX" | "UNIQUE") => "altering table",
         "CREATE" if second(text) == "TABLE" => "creating table",
         "SHOW" => "init",
         _ => "starting",
