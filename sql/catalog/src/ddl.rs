@@ -302,7 +302,8 @@ impl Catalog {
             self.refuse_truncation(&old.def.full_name())?;
         }
         let nothing = &mut |_: &mut Client, _: &engine::Table, _: &engine::Table| Ok(());
-        let work = Work { how: Alter::Copy(nothing), autoinc_start: 1, goes_on: false, alone: true };
+        let work =
+            Work { how: Alter::Copy(nothing), autoinc_start: 1, goes_on: false, alone: true };
         let same = (old.def.clone(), Vec::new());
         self.alter_table::<CatalogError>(client, cache, &old, same, work, deadline)
     }

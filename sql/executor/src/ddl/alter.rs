@@ -91,8 +91,7 @@ fn run(
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let full = (&*schema, &*name.name);
-    let old =
-        catalog.open_for_alter(context.client, context.tables, full, Mode::SU, deadline)?;
+    let old = catalog.open_for_alter(context.client, context.tables, full, Mode::SU, deadline)?;
     if old.def.view.is_some() {
         return Err(CatalogError::NotBaseTable { schema, name: name.name.clone() }.into());
     }

@@ -275,7 +275,8 @@ fn parent_of(
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
-    let found = catalog.lock_relative(context.client, context.tables, &key.parent, mode, deadline)?;
+    let found =
+        catalog.lock_relative(context.client, context.tables, &key.parent, mode, deadline)?;
     match found.filter(|d| d.def.view.is_none()) {
         None if checks => {
             let text = format!("Failed to open the referenced table '{name}'");
