@@ -92,9 +92,11 @@ impl Registry {
         self.chunks.get(id.place() / CHUNK)?.get()?.get(id.place() % CHUNK)?.get()
     }
 
-    /// Every object that has a name now.
+    /// Every object that has a name now, by place: the same in each run of a model.
     pub(crate) fn all(&self) -> Vec<Arc<Object>> {
-        self.names.read().map.values().cloned().collect()
+        let mut all: Vec<_> = self.names.read().map.values().cloned().collect();
+        all.sort_by_key(|object| object.id().place());
+        all
     }
 
     /// Forgets unused names now. Tests call it; otherwise growth does.
