@@ -14,10 +14,15 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isolation")
 }
 
+/// A server whose DDL waits in the queue, as MySQL's does.
+fn as_mysql(temp: &TempDir) -> Server {
+    Server::with().option("--limpid-ddl-wait=queue").start(temp.path())
+}
+
 #[test]
 fn sessions_wait_and_read_as_they_do_in_mysql() {
     let temp = TempDir::new();
-    let server = Server::start(temp.path());
+    let server = as_mysql(&temp);
     isolation::compare_folder(&server.socket().into(), &folder());
 }
 
@@ -51,7 +56,7 @@ const FOUND_LATER: &str =
 #[ignore = "needs a real MySQL: cargo xtask soak"]
 fn random_conversations_have_mysqls_waits_results_and_victims() {
     let temp = TempDir::new();
-    let server = Server::start(temp.path());
+    let server = as_mysql(&temp);
     let text = std::env::var("LIMPID_SEEDS").unwrap_or("1..300".into());
     let number = |text: &str| text.parse::<u64>().expect("LIMPID_SEEDS is FIRST..END or SEED, ...");
     let part = |text: &str| match text.split_once("..") {

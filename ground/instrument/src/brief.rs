@@ -1,9 +1,10 @@
 //! A lock for what one thread writes all the time and others copy now and then.
 //!
-//! 1. Whoever has it waits for nobody while he does, and copies a few records at most: who finds it taken spins, and soon yields. 2. Taking and giving it
+//! 1. Whoever has it copies a few records at most while he does: who finds it taken spins, and soon yields. 2. Taking and giving it
 //! back are one exchange and one store, without a look at panics: what it protects is whole at each step.
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,7 +21,7 @@ unsafe impl<T: Send> Sync for Brief<T> {}
 
 /// The value, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Taken<'b, T>(&'b Brief<T>);
+pub(crate) struct Taken<'b, T>(&'b Brief<T>, PhantomData<&'b mut T>);
 
 impl<T> Brief<T> {
     /// Takes the lock.
@@ -29,7 +30,7 @@ impl<T> Brief<T> {
         if self.is_taken.swap(true, Ordering::Acquire) {
             self.wait();
         }
-        Taken(self)
+        Taken(self, PhantomData)
     }
 
     #[cold]

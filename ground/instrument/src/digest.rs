@@ -74,15 +74,16 @@ pub struct DigestTotals {
 }
 
 impl DigestTotals {
-    fn add_row(&mut self, row: &DigestRow) {
+    /// Adds what a session ran; `text` makes of its sample's text the one that is kept here.
+    fn add_row(&mut self, row: &DigestRow, text: impl FnOnce(&mut KeptText) -> KeptText) {
         self.statements.add(&row.statements.read(Tally::get));
         self.histogram.add_histogram(&row.histogram, &lock(&row.histogram_before));
         self.last_ns = self.last_ns.max(row.last_ns.get());
-        let sample = lock(&row.sample);
+        let mut sample = lock(&row.sample);
         let newer = sample.end_ns > self.sample.end_ns.saturating_add(SAMPLE_AGE_NS.load(Relaxed));
         if newer || sample.ns > self.sample.ns {
             (self.sample.ns, self.sample.end_ns) = (sample.ns, sample.end_ns);
-            self.sample.text.assign(&sample.text, 0);
+            self.sample.text = text(&mut sample.text);
         }
     }
 }
@@ -372,7 +373,7 @@ impl Digest {
         if let Some(moved) = state.rows.get(place) {
             moved.place.store(place, Relaxed);
         }
-        state.ended.add_row(row);
+        state.ended.add_row(row, std::mem::take);
     }
 
     fn empty_histogram(&self) {
@@ -390,7 +391,7 @@ impl Digest {
             let state = lock(&self.state);
             (state.ended.clone(), state.rows.clone())
         };
-        rows.iter().for_each(|row| totals.add_row(row));
+        rows.iter().for_each(|row| totals.add_row(row, |text| text.clone()));
         totals
     }
 }

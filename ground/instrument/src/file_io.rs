@@ -231,16 +231,19 @@ pub fn file_removed(name: &str) {
 pub fn file_renamed(from: &str, to: &str) {
     let mut files = files();
     files.unname(to);
+    if !files.named.contains_key(from) {
+        return;
+    }
+    if !MEMORY.try_take(bytes_of(to)) {
+        // Under its new name it is unknown; what it counted stays.
+        files.lost.instances += 1;
+        return files.unname(from);
+    }
     if let Some(known) = files.named.remove(from) {
         MEMORY.give_back(bytes_of(from));
-        // Where there is no room for the longer name it is as long as the other one was.
-        if MEMORY.try_take(bytes_of(to)) {
-            let name: Arc<str> = to.into();
-            *known.name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&name);
-            files.named.insert(name, known);
-        } else {
-            files.lost.instances += 1;
-        }
+        let name: Arc<str> = to.into();
+        *known.name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&name);
+        files.named.insert(name, known);
     }
 }
 

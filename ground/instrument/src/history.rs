@@ -56,6 +56,8 @@ pub(crate) fn lose(records_max: usize) {
     LOST.fetch_add(u64::from(records_max > 0), Relaxed);
 }
 
+/// Texts of prepared statements that histories share with them; longer ones are copied as far as texts are kept.
+const KEPT_TEXT_MAX: usize = 1024;
 /// Room behind a record's text.
 const TEXT_ROOM_BYTES: usize = 64;
 
@@ -388,7 +390,10 @@ fn add_long(id: &EventId, end: &StatementEnd<'_>, recorded: &Recorded<'_>) {
     // It outlives sessions and their statements.
     let recorded = &Recorded { text: RecordedText::Written(recorded.text.bytes()), ..*recorded };
     match lock(&LONG).place(|| LONG_MAX.load(Relaxed), &STATEMENTS_LONG) {
-        Some(place) => write(place, id, end, recorded),
+        Some(place) => {
+            write(place, id, end, recorded);
+            place.rest();
+        }
         None => lose(LONG_MAX.load(Relaxed)),
     }
 }
@@ -421,6 +426,10 @@ fn write(
     record.instrument = recorded.instrument;
     record.times_ns = end.ns.map(|ns| (recorded.now_ns.saturating_sub(ns), recorded.now_ns));
     match recorded.text {
+        // A long text is not kept beyond its statement.
+        RecordedText::Prepared(row) if row.text().len() > KEPT_TEXT_MAX => {
+            write_text(record, row.text());
+        }
         RecordedText::Prepared(row) => match &record.prepared {
             Some(same) if Arc::ptr_eq(same, row) => {}
             _ => record.prepared = Some(Arc::clone(row)),
@@ -428,7 +437,7 @@ fn write(
         RecordedText::Written(text) => write_text(record, text),
     }
     record.rows = (end.rows_sent, end.rows_examined, end.rows_affected);
-    record.sums = end.more.copied();
+    record.sums = end.more.map(|more| *more.all());
     if record.failure.is_some() {
         record.failure = None;
     }
@@ -439,7 +448,11 @@ fn write(
 fn write_digest(record: &mut StatementRecord, recorded: &Recorded<'_>) {
     let row = match (recorded.text, recorded.digest) {
         // The prepared statement knows it.
-        (RecordedText::Prepared(prepared), Some(row)) if prepared.is_of(row.digest()) => None,
+        (RecordedText::Prepared(prepared), Some(row))
+            if record.prepared.is_some() && prepared.is_of(row.digest()) =>
+        {
+            None
+        }
         (_, row) => row,
     };
     let same = match (&record.digest, row) {

@@ -69,6 +69,9 @@ fn list() -> MutexGuard<'static, Vec<Arc<Instance>>> {
 /// An owner's reference to its instance, if there is one.
 pub struct InstanceCell(AtomicPtr<Instance>);
 
+/// In a cell whose instance found no room: nobody asks again. It is never followed.
+const NO_ROOM: *mut Instance = ptr::without_provenance_mut(align_of::<Instance>());
+
 impl InstanceCell {
     /// No instance yet.
     pub const fn new() -> InstanceCell {
@@ -81,8 +84,11 @@ impl InstanceCell {
         if found.is_null() {
             found = self.create(class);
         }
+        if found == NO_ROOM {
+            return None;
+        }
         // SAFETY: it comes from `Arc::into_raw`, and the count that belongs to this cell is given back when the cell is
-        // dropped, which nobody can do while it is borrowed; or it is null.
+        // dropped, which nobody can do while it is borrowed.
         unsafe { found.as_ref() }
     }
 
@@ -96,7 +102,8 @@ impl InstanceCell {
         }
         if !MEMORY.try_take(size_of::<Instance>()) {
             LOST[lost_of(class.kind())].fetch_add(1, Relaxed);
-            return ptr::null_mut();
+            self.0.store(NO_ROOM, Ordering::Release);
+            return NO_ROOM;
         }
         let new = Arc::new(Instance {
             class,
@@ -131,7 +138,7 @@ impl InstanceCell {
     /// The thread that had the owner alone is about to give it back.
     pub fn freed(&self) {
         let found = self.0.load(Ordering::Acquire);
-        if !found.is_null() {
+        if !found.is_null() && found != NO_ROOM {
             // SAFETY: as in `get`.
             unsafe { &*found }.locked_by.store(0, Relaxed);
         }
@@ -159,7 +166,7 @@ impl InstanceCell {
     /// A thread that was seen to take the owner in this window, not alone, is about to give it back.
     pub fn freed_shared(&self) {
         let found = self.0.load(Ordering::Acquire);
-        if !found.is_null() {
+        if !found.is_null() && found != NO_ROOM {
             // SAFETY: as in `get`.
             let instance = unsafe { &*found };
             let one_less = |n: u64| n.checked_sub(1);
@@ -249,7 +256,7 @@ impl fmt::Debug for InstanceCell {
 impl Drop for InstanceCell {
     fn drop(&mut self) {
         let found = *self.0.get_mut();
-        if found.is_null() {
+        if found.is_null() || found == NO_ROOM {
             return;
         }
         // SAFETY: it comes from `Arc::into_raw`, and this is the only time that its count is given back.

@@ -127,7 +127,7 @@ pub use socket_io::{
 pub use stage::{LiveStage, begin_stage, end_stage, set_work_completed, stage_of};
 pub use stat::StatTotals;
 pub use statement::{
-    STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum, Sums, Watch,
+    EventSums, STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum, Sums, Watch,
     statement_named, statement_of,
 };
 pub use switched::{note_switch, switched};

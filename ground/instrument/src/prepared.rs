@@ -6,7 +6,7 @@
 use crate::digest::Digest;
 use crate::registry;
 use crate::stat::{Stat, Tally};
-use crate::statement::{SUMS, StatementEnd, StatementTotals, Sum, Sums, add_sums};
+use crate::statement::{EventSums, SUMS, StatementEnd, StatementTotals, Sum};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -126,9 +126,9 @@ impl PreparedRow {
     }
 
     #[cold]
-    fn add_more(&self, sums: &Sums) {
+    fn add_more(&self, sums: &EventSums) {
         let more = self.more.get_or_init(|| Box::new(std::array::from_fn(|_| Tally::default())));
-        add_sums(more, sums);
+        sums.add_to(more);
     }
 
     #[inline]
@@ -225,8 +225,8 @@ mod tests {
     fn figures_of_another_generation_are_none() {
         let of = PreparedOf { id: 1, name: None, text: Arc::from(&b"SELECT ?"[..]), event_id: 2 };
         let row = Arc::new(PreparedRow::new(of, 30).unwrap());
-        let mut sums = [0; SUMS];
-        sums[Sum::Warnings as usize] = 4;
+        let mut sums = EventSums::default();
+        sums.set(Sum::Warnings, 4);
         let end = |rows_affected, more| {
             let (ns, rows_sent, rows_examined) = (Some(7), 1, 3);
             StatementEnd { ns, rows_sent, rows_examined, rows_affected, more }

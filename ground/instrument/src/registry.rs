@@ -611,8 +611,9 @@ pub fn fold_page(page: &CounterPage) -> PageFigures {
     let place = pages.iter().position(|p| p.as_ref().is_some_and(|p| ptr::eq(p.page.0, page)));
     let kept = place.and_then(|place| pages[place].as_mut()?.take_kept());
     add_ended(ended, passes, place.unwrap_or(usize::MAX), &found);
+    let told = with_memory(Registered::told(kept, &found), page);
     page.forget_figures();
-    with_memory(Registered::told(kept, &found), page)
+    told
 }
 
 /// What is told of a page's writer, and what is over of his memory.
@@ -648,9 +649,14 @@ pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
             Figures::Memory => found.over(),
             _ => Registered::told(kept, &found),
         };
-        rows.push((page.page().thread_id(), told));
+        // Of one that is nobody's any more the accounts have been told.
+        let thread_id = page.page().thread_id();
+        if thread_id != 0 {
+            rows.push((thread_id, told));
+        }
     }
     EMPTIED[figures as usize].fetch_add(1, Relaxed);
+    note_switch();
     if figures == Figures::Waits {
         empty_table_io_of_threads();
     }

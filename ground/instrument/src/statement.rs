@@ -84,10 +84,41 @@ pub type Sums = [u64; SUMS];
 /// From here on, what is told of many is the largest.
 const MAXIMA: usize = Sum::MaxControlledMemory as usize;
 
-/// Adds what a statement did.
-pub(crate) fn add_sums(tallies: &[Tally; SUMS], sums: &Sums) {
-    for (n, (tally, more)) in tallies.iter().zip(sums).enumerate().filter(|(_, (_, n))| **n != 0) {
-        if n < MAXIMA { tally.add(*more) } else { tally.raise(*more) }
+/// What one statement did that is seldom done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventSums {
+    sums: Sums,
+    /// A bit for each that is not 0: they are few.
+    present: u32,
+}
+
+impl EventSums {
+    /// Says one of them.
+    #[inline]
+    pub fn set(&mut self, sum: Sum, n: u64) {
+        self.sums[sum as usize] = n;
+        self.present |= u32::from(n != 0) << sum as u32;
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &Sums {
+        &self.sums
+    }
+
+    /// Adds them.
+    pub(crate) fn add_to(&self, tallies: &[Tally; SUMS]) {
+        let mut left = self.present;
+        while left != 0 {
+            let n = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let (tally, more) = (&tallies[n], self.sums[n]);
+            if n < MAXIMA { tally.add(more) } else { tally.raise(more) }
+        }
     }
 }
 
@@ -112,13 +143,8 @@ impl StatementRow {
             self.sums[Sum::RowsAffected as usize].add(event.rows_affected);
         }
         if let Some(sums) = event.more {
-            self.add_more(sums);
+            sums.add_to(&self.sums);
         }
-    }
-
-    #[cold]
-    fn add_more(&self, sums: &Sums) {
-        add_sums(&self.sums, sums);
     }
 
     pub fn read(&self, get: impl Fn(&Tally) -> u64) -> StatementTotals {
@@ -142,7 +168,7 @@ pub struct StatementEnd<'s> {
     /// Rows changed.
     pub rows_affected: u64,
     /// Everything else that it did, if it did; the rows above are not in it.
-    pub more: Option<&'s Sums>,
+    pub more: Option<&'s EventSums>,
 }
 
 /// Statements of an instrument, or of a digest, together.
@@ -255,24 +281,25 @@ impl Watch {
 
     /// Adds what was counted since to the sums, and remembers the present values.
     #[cold]
-    pub fn take(&mut self, page: &CounterPage, sums: &mut Sums) {
+    pub fn take(&mut self, page: &CounterPage, sums: &mut EventSums) {
         let lock_ns = page.lock_ns();
-        sums[Sum::LockNs as usize] += lock_ns.wrapping_sub(self.lock_ns);
+        sums.set(Sum::LockNs, lock_ns.wrapping_sub(self.lock_ns));
         (self.lock_ns, self.watched) = (lock_ns, page.watched());
         let memory_changes = page.memory_changes();
         if self.memory_changes != memory_changes {
             self.memory_changes = memory_changes;
             let (controlled, total) = page.take_statement_memory();
-            sums[Sum::MaxControlledMemory as usize] = controlled;
-            sums[Sum::MaxTotalMemory as usize] = total;
+            sums.set(Sum::MaxControlledMemory, controlled);
+            sums.set(Sum::MaxTotalMemory, total);
         }
         for ((sum, c), before) in WATCHED.iter().zip(&mut self.each) {
             let now = page.counter(*c);
-            sums[*sum as usize] += now.wrapping_sub(*before);
+            sums.set(*sum, now.wrapping_sub(*before));
             *before = now;
         }
-        let scans = sums[Sum::SelectScan as usize] + sums[Sum::SelectFullJoin as usize];
-        sums[Sum::NoIndexUsed as usize] = u64::from(scans > 0);
+        let all = sums.all();
+        let scans = all[Sum::SelectScan as usize] + all[Sum::SelectFullJoin as usize];
+        sums.set(Sum::NoIndexUsed, u64::from(scans > 0));
     }
 }
 
@@ -300,12 +327,15 @@ mod tests {
         assert!(!watch.has_changed(&page));
         page.add(Counter::SelectScan, 2);
         assert!(watch.has_changed(&page));
-        let mut sums = [0; SUMS];
+        let mut sums = EventSums::default();
         watch.take(&page, &mut sums);
-        assert_eq!((sums[Sum::SelectScan as usize], sums[Sum::NoIndexUsed as usize]), (2, 1));
+        assert_eq!(
+            (sums.all()[Sum::SelectScan as usize], sums.all()[Sum::NoIndexUsed as usize]),
+            (2, 1)
+        );
         assert!(!watch.has_changed(&page));
-        sums = [0; SUMS];
+        sums = EventSums::default();
         watch.take(&page, &mut sums);
-        assert_eq!(sums, [0; SUMS]);
+        assert!(sums.is_empty());
     }
 }

@@ -10,6 +10,9 @@ impl Core {
     /// A command begins: until now the session waited for it.
     #[inline]
     pub(crate) fn begin_event(&mut self, instrument: u16, now_ns: u64) {
+        if INSTRUMENTS && !self.events.plan.is_present() {
+            self.looks_on();
+        }
         let plan = &self.events.plan;
         if plan.idle {
             let since_ns = self.env.server.registry.entry(self.slot).since_ns();
@@ -49,10 +52,20 @@ impl Core {
 
     fn collect(&mut self, command: &Command<'_>, now_ns: u64) {
         let Self { reply, env, events, client, statements, transaction, .. } = self;
-        let mut executed = None;
+        let executed;
         let (rows_sent, errors) = reply.take_counts();
         // An error is among the conditions, but no warning.
         let warnings = u64::from(env.diagnostics.wire_count()).saturating_sub(errors);
+        if let Command::Execute { id, .. } = command
+            && let Some(prepared) = statements.executed_program(*id)
+        {
+            let (text, prepared) = (RecordedText::Prepared(prepared), Some(prepared));
+            let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
+            if events.end(client.slot(), ended) && errors > 0 {
+                self.tell_failure();
+            }
+            return;
+        }
         let (text, may_tell_secrets, prepared): (&[u8], bool, _) = match command {
             Command::Execute { id, .. } => statements.of_end(*id),
             Command::Query(sql) => {
@@ -67,19 +80,14 @@ impl Core {
             true => without_secrets(text),
             false => None,
         };
-        let text = match (prepared, &without_secrets) {
-            (_, Some(text)) => RecordedText::Written(text),
-            (Some(prepared), _) if executed.is_none() => RecordedText::Prepared(prepared),
-            _ => RecordedText::Written(text),
-        };
+        let text = RecordedText::Written(without_secrets.as_deref().unwrap_or(text));
         let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
-        let is_recorded = events.end(client.slot(), ended);
-        if is_recorded && errors > 0 {
+        if events.end(client.slot(), ended) && errors > 0 {
             self.tell_failure();
         }
     }
 
-    /// Something was switched since the last statement ended; whether the present one is collected.
+    /// Something was switched; whether the statement that runs is collected, which it is if any was when it began.
     #[cold]
     fn looks_on(&mut self) -> bool {
         let slept = self.events.plan.depth == Depth::Nothing;

@@ -456,7 +456,7 @@ impl Core {
     pub fn execute_named(&mut self, execute: &Execute, net: &mut dyn Net) -> bool {
         let name = execute.name.to_lowercase();
         // Taken out for the time of its run, so that the session can be borrowed beside it.
-        let Some(mut one) = self.statements.forget(&name) else {
+        let Some(mut one) = self.statements.take_named(&name) else {
             self.send_error(&errors::unknown_statement(&execute.name, "EXECUTE"));
             return false;
         };
@@ -464,7 +464,7 @@ impl Core {
         let left = self.enter_schema(&mut one.schema);
         let went_well = self.run_named(&mut one, &execute.using, net);
         self.return_to_schema(left);
-        self.statements.name(name, one);
+        self.statements.put_back_named(name, one);
         went_well
     }
 

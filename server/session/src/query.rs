@@ -10,7 +10,7 @@ use crate::errors;
 use crate::net::Net;
 use crate::registry::Activity;
 use crate::statement::{self, Parsed};
-use instrument::{Consumer, Counter, count};
+use instrument::{Counter, count};
 use parser::ErrorKind;
 use parser::digest::Digest;
 use wire::constants::StatusFlags;
@@ -69,7 +69,7 @@ impl Core {
 
     /// The statement that runs has the digest that was made as its text was parsed, or the one that is remembered of it.
     fn take_digest_of_parsed(&mut self, text: &[u8], digest: Option<Digest>) {
-        if instrument::consumes(Consumer::StatementsDigest) {
+        if self.events.plan.digests {
             self.events.are_in(&self.env);
             self.events.has_digest_of(text, self.env.parser_mode, || digest);
         }

@@ -3,7 +3,6 @@
 use crate::core::{Core, Descriptor};
 use crate::errors;
 use executor::SqlError;
-use instrument::Consumer;
 use parser::ParseError;
 use parser::ast::{Explain, Expr, QueryBody, SelectItem, Show, Statement};
 use parser::digest::Digest;
@@ -36,10 +35,7 @@ impl Core {
         prepared: bool,
     ) -> Result<Parsed, ParseError> {
         let mode = self.env.parser_mode;
-        let is_new = || {
-            instrument::consumes(Consumer::StatementsDigest)
-                && !self.events.remembers(&sql[from..], mode)
-        };
+        let is_new = || self.events.plan.digests && !self.events.remembers(&sql[from..], mode);
         let digest_bytes_max = if prepared || is_new() { self.digest_bytes_max() } else { 0 };
         let parsed = parser::parse_digested(sql, from, mode, prepared, digest_bytes_max)?;
         let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();

@@ -95,6 +95,25 @@ impl Catalog {
         self.create_filled(client, cache, new, (autoinc_start, nothing), deadline)
     }
 
+    /// Locks all that [`Self::create_filled`] needs, so that it waits for nothing once there are rows.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_filled`] that need no rows, and of waiting.
+    pub fn claim_table(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        new: &TableDef,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if new.temporary {
+            return Ok(());
+        }
+        cache.refuse_creation(&new.schema, &new.name)?;
+        self.free_name(client, cache, &new.schema, &new.name, deadline)?;
+        self.lock_parents(client, cache, new, Mode::X, deadline)
+    }
+
     /// CREATE TABLE with rows, which `fill` inserts before anybody can see the table.
     ///
     /// # Errors

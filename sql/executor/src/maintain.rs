@@ -116,10 +116,14 @@ fn report(
     }
     let mark = context.tables.mark();
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
-    let opened = in_turns(None, context, |context| {
+    let open = |context: &mut Context<'_>| -> Result<TableRef, SqlError> {
         let deadline = context.env.lock_deadline();
         Ok(context.tables.open(context.client, schema, name, mode, deadline)?)
-    });
+    };
+    let opened = match verb {
+        MaintainVerb::Check => in_turns(None, context, open),
+        _ => open(context),
+    };
     let result = match opened {
         Err(SqlError::Catalog(CatalogError::ViewChanged)) => check_view(schema, name, context),
         Err(error) if maintain.histogram.is_some() => {

@@ -81,6 +81,8 @@ pub(crate) struct Wait {
     /// Another one whenever the request is paused or goes on: only within a round does its owner give nothing back.
     pub(crate) round: u64,
     paused: bool,
+    /// In a slice whose set is not given back yet: what the owner holds goes when the slice does, so that it makes no deadlock.
+    pub(crate) in_slice: bool,
 }
 
 /// Until when a wait goes on.
@@ -154,14 +156,15 @@ impl Waiters {
         let waits = &mut *self.0.lock();
         let object = Arc::clone(w.object);
         let (mode, number, round) = (w.mode, w.number, waits.next_round());
-        let wait = Wait { object, number, mode, round, paused: false };
-        let before = waits.waits.insert(w.owner, wait);
-        let before = before.filter(|b| b.number != number || !Arc::ptr_eq(&b.object, w.object));
-        let joined = waits.slice_at(w);
+        let joined = waits.turns.contains_key(&w.owner).then(|| waits.slice_at(w)).flatten();
         let limits = match waits.turns.get_mut(&w.owner) {
             Some(turn) => turn.limits(deadline, joined),
             None => Limits { until: deadline, slice: None, watch: None },
         };
+        let in_slice = limits.slice.is_some();
+        let wait = Wait { object, number, mode, round, paused: false, in_slice };
+        let before = waits.waits.insert(w.owner, wait);
+        let before = before.filter(|b| b.number != number || !Arc::ptr_eq(&b.object, w.object));
         (limits, before)
     }
 
@@ -178,7 +181,10 @@ impl Waiters {
     /// The owner's paused request, and the gap that it has to wait out.
     fn gap(&self, owner: u64) -> Option<(Wait, Limits, Duration)> {
         let waits = &mut *self.0.lock();
-        let wait = waits.waits.get(&owner).filter(|w| w.paused)?.clone();
+        let round = waits.next_round();
+        let wait = waits.waits.get_mut(&owner).filter(|w| w.paused)?;
+        (wait.in_slice, wait.round) = (false, round);
+        let wait = wait.clone();
         let turn = waits.turns.get_mut(&owner)?;
         let gap = turn.gap;
         turn.gap = (gap * 2).min(GAP_MAX);
@@ -271,7 +277,8 @@ impl Mdl {
         let Some((wait, limits, gap)) = self.waiters.gap(owner) else { return Ok(()) };
         let w = Waiting { object: &wait.object, number: wait.number, owner, mode: wait.mode };
         let passed = self.stand_aside(&w, &limits, gap);
-        if passed.is_err() {
+        // A weak request has no place to keep: the fast path would not find it again.
+        if passed.is_err() || wait.mode.weak_in(wait.object.namespace()) {
             self.waiters.remove(owner);
             self.withdraw(&wait.object, wait.number);
         }

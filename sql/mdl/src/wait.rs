@@ -105,7 +105,11 @@ impl Mdl {
             }
             match result {
                 WaitResult::Woken => {}
-                WaitResult::TimedOut if until != stop && !stop.passed() => {
+                WaitResult::TimedOut
+                    if until != stop
+                        && !stop.passed()
+                        && !(cfg!(loom) && limits.slice.is_some()) =>
+                {
                     limits.tell(&blocked_by);
                 }
                 WaitResult::TimedOut if limits.slice.is_some() && !limits.until.passed() => {
@@ -213,6 +217,9 @@ impl Mdl {
             // Not one of ours, or one that has just stopped waiting: then its edges are gone.
             return self.graph.edges().contains(&(member, next)).then_some(None);
         };
+        if wait.in_slice {
+            return None;
+        }
         let weight = self.edge_weight(&wait.object, wait.number, next);
         if weight.is_none() {
             wait.object.event.notify_all();

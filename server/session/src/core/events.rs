@@ -8,8 +8,8 @@ use super::transaction::Transaction;
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
-    Consumer, Counter, CounterPage, Depth, DigestKey, DigestPlace, DigestRow, Failure,
-    HistoryWriter, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SUMS, SessionDigests,
+    Consumer, Counter, CounterPage, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure,
+    HistoryWriter, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests,
     SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named, statement_of,
 };
 use parser::SqlMode;
@@ -252,10 +252,13 @@ impl Events {
         let slept = self.plan.depth == Depth::Nothing;
         self.plan = Plan::of(&slot.counters, slot.monitoring() & HISTORY != 0);
         self.digests.looks();
+        if !self.plan.cpu {
+            self.begin_cpu_ns = 0;
+        }
         if slept {
             // What was counted while statements were not is none of theirs.
             self.rows_read = slot.counters.counter(Counter::InnodbRowsRead);
-            self.watch.take(&slot.counters, &mut [0; SUMS]);
+            self.watch.take(&slot.counters, &mut EventSums::default());
             self.transactions.are_told();
             self.begin_cpu_ns = 0;
         }
@@ -277,7 +280,9 @@ impl Events {
         if is_plain {
             return self.end_plainly(slot, ended, did);
         }
-        self.end_fully(slot, ended, did)
+        let Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared } = ended;
+        let counts = [rows_sent, errors, warnings, rows_affected, rows_examined];
+        self.end_fully(slot, now_ns, counts, text, (transaction, prepared))
     }
 
     /// Ends a statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom
@@ -299,7 +304,10 @@ impl Events {
         add_up(page, self.instrument, (&ended, row), &end, ns);
         let own = match self.plan.transactions {
             true => self.transactions.take_own(page, times),
-            false => None,
+            false => {
+                self.transactions.are_told();
+                None
+            }
         };
         let own = own.filter(|_| self.plan.tells_transactions);
         if self.plan.history || own.is_some() {
@@ -322,9 +330,18 @@ impl Events {
         }
     }
 
-    /// Ends any statement. By value: it is written to memory for this call alone.
+    /// Ends any statement. In pieces: those of a plain one are never written to memory.
     #[cold]
-    fn end_fully(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
+    fn end_fully(
+        &mut self,
+        slot: &SessionSlot,
+        now_ns: u64,
+        [rows_sent, errors, warnings, rows_affected, rows_examined]: [u64; 5],
+        text: RecordedText<'_>,
+        (transaction, prepared): (&Transaction, Option<&Arc<PreparedRow>>),
+    ) -> bool {
+        let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
+        let did = Did { rows_affected, rows_examined };
         let page = &slot.counters;
         let times = (self.begin_ns, ended.now_ns);
         let has_news = self.transactions.has_news() && self.transactions.count(page, times);
@@ -333,21 +350,21 @@ impl Events {
         let class = &STATEMENTS[usize::from(self.instrument)];
         let mut is_recorded = false;
         if class.enabled() {
-            let mut sums = [0; SUMS];
+            let mut sums = EventSums::default();
             self.watch.take(page, &mut sums);
-            sums[Sum::CpuNs as usize] = self.take_cpu_ns();
-            sums[Sum::Errors as usize] = ended.errors;
+            sums.set(Sum::CpuNs, self.take_cpu_ns());
+            sums.set(Sum::Errors, ended.errors);
             // Those that it lists are of a statement before.
             let lists =
                 matches!(self.instrument, instruments::SHOW_WARNINGS | instruments::SHOW_ERRORS);
-            sums[Sum::Warnings as usize] = if lists { 0 } else { ended.warnings };
+            sums.set(Sum::Warnings, if lists { 0 } else { ended.warnings });
             let took_ns = ended.now_ns.saturating_sub(self.begin_ns);
             let end = StatementEnd {
                 ns: class.timed().then_some(took_ns),
                 rows_sent: ended.rows_sent,
                 rows_examined: did.rows_examined,
                 rows_affected: did.rows_affected,
-                more: sums.iter().any(|n| *n != 0).then_some(&sums),
+                more: (!sums.is_empty()).then_some(&sums),
             };
             let row = self.digest.and_then(|place| self.digests.row(place));
             add_up(page, self.instrument, (&ended, row), &end, took_ns);
@@ -358,7 +375,7 @@ impl Events {
                 open(&mut self.history, slot).add_statement(&end, &recorded, long);
             }
         } else {
-            self.watch.take(page, &mut [0; SUMS]);
+            self.watch.take(page, &mut EventSums::default());
             self.begin_cpu_ns = 0;
         }
         if tells {

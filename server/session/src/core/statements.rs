@@ -231,8 +231,15 @@ impl Statements {
         one.map_or(b"", |one| &one.sql)
     }
 
+    /// The figures of a statement that runs a program: its text tells no password.
+    #[inline(always)]
+    pub fn executed_program(&self, id: u32) -> Option<&Arc<PreparedRow>> {
+        let one = self.list.get((id as usize).wrapping_sub(1))?.as_ref()?;
+        one.figures().filter(|_| matches!(one.program, StatementCode::Compiled(_)))
+    }
+
     /// The text of a statement, whether it may tell a password (those that run programs do not), and its figures.
-    #[inline]
+    #[cold]
     pub fn of_end(&self, id: u32) -> (&[u8], bool, Option<&Arc<PreparedRow>>) {
         let one = self.list.get((id as usize).wrapping_sub(1)).and_then(Option::as_ref);
         one.map_or((b"".as_slice(), false, None), |one| {
@@ -284,6 +291,16 @@ impl Statements {
 }
 
 impl Statements {
+    /// Takes the statement of a name out for the time of its run; it stays counted.
+    pub fn take_named(&mut self, name: &str) -> Option<Box<One>> {
+        self.named.remove(name)
+    }
+
+    /// Puts it back.
+    pub fn put_back_named(&mut self, name: String, one: Box<One>) {
+        self.named.insert(name, one);
+    }
+
     /// Adds a statement of SQL's PREPARE.
     pub fn name(&mut self, name: String, one: Box<One>) {
         self.open += 1;

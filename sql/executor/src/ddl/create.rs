@@ -194,13 +194,21 @@ fn create_as(
     new.created_us = context.env.now_us();
     let settled = foreign::settle(None, &mut new, context)?;
     foreign::adopted(&new, &new.full_name(), context)?;
+    let catalog = Arc::clone(context.tables.catalog());
+    let deadline = context.env.lock_deadline();
+    // Before the query runs: a statement that waits by turns is begun anew after each of its gaps.
+    match catalog.claim_table(context.client, context.tables, &new, deadline) {
+        Err(CatalogError::TableExists(name)) if create.if_not_exists => {
+            note(context, CatalogError::TableExists(name));
+            return Ok(Outcome::default());
+        }
+        claimed => claimed?,
+    }
     let operators = Operators::once(&plan, &params, context)?;
     let mut selection = Selection::new((&plan, Use::Copied), operators, &params);
     selection.read_all(context)?;
     let def = new.clone();
     let mut rows = SelectedRows::new(&def, &names)?;
-    let catalog = Arc::clone(context.tables.catalog());
-    let deadline = context.env.lock_deadline();
     let env = &mut *context.env;
     let fill = &mut |client: &mut Client, table: &Table| -> Result<(), SqlError> {
         while selection.next_kept()? {
