@@ -3,8 +3,8 @@
 //! 1. An instrument is listed when it counts for the first time. 2. Figures are shared: memory is taken and given back in
 //! pieces so large, or so seldom, that nobody notices. 3. Whoever has a piece knows how much of it was counted
 //! ([`MemoryUse::set`]): what was taken while the instrument was off is not given back, and what was counted is, whether it is
-//! on or off by then. 4. What sessions keep ([`SessionMemory`]) is counted in their pages as well. 5. Nothing here is called
-//! under the registry's mutex.
+//! on or off by then. 4. What sessions keep ([`SessionMemory`]) is counted in their pages as well. 5. Under the registry's
+//! mutex memory is only given back: no class is registered by that.
 
 use crate::registry::page;
 use crate::statement::same;

@@ -6,7 +6,8 @@
 //!    removal are one step under the mutex.
 //! 3. Who adds up all pages holds the mutex for one page at a time: whoever connects, disconnects or uses a class for the
 //!    first time waits for that at most. A page that ends before the reader came to it is added to what the reader has
-//!    ([`Pass`]), so that none is missed and none counted twice, and sums never go down.
+//!    ([`Pass`]), so that none is missed and none counted twice, and sums never go down. Who empties what threads did holds it
+//!    for all pages.
 //! 4. Holds belong to a window of time. A new window makes those of older ones meaningless without
 //!    touching any page: whoever writes to a page whose holds are older clears them first, readers skip it.
 //! 5. While nobody looks at threads (the consumer `thread_instrumentation` is off), pages count for all together alone: what

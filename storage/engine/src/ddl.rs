@@ -65,7 +65,7 @@ impl Engine {
         self.stop_and_drop_space(space)
     }
 
-    /// Builds a secondary index over the rows of `table`, which is locked exclusively, as part of
+    /// Builds a secondary index over the rows of `table`, which is locked against writers (SNW), as part of
     /// the client's transaction: if that does not commit, its pages are freed. The caller writes
     /// the dictionary row with the root page and commits; then opens the table anew.
     ///
@@ -86,7 +86,7 @@ impl Engine {
         let mut b = Buffers::default();
         let mut writer = client.writer()?;
         let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
-        // Only they write under our exclusive lock. Once one has ended it touches this table no more, so
+        // Only they write under our lock. Once one has ended it touches this table no more, so
         // it need not know the new index.
         let losers = self.losers();
         let mut settled = Vec::new();
