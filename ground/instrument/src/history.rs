@@ -320,7 +320,7 @@ impl HistoryWriter<'_> {
     }
 
     /// Adds a statement that ended; `long`: also to the history of all sessions.
-    #[inline]
+    #[inline(always)]
     pub fn add_statement(&mut self, end: &StatementEnd<'_>, recorded: &Recorded<'_>, long: bool) {
         let event_id = self.number();
         let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
@@ -415,7 +415,7 @@ struct EventId {
     nesting: Option<u64>,
 }
 
-#[inline]
+#[inline(always)]
 fn write(
     record: &mut StatementRecord,
     id: &EventId,
@@ -437,7 +437,10 @@ fn write(
         RecordedText::Written(text) => write_text(record, text),
     }
     record.rows = (end.rows_sent, end.rows_examined, end.rows_affected);
-    record.sums = end.more.map(|more| *more.all());
+    match end.more {
+        Some(more) => record.sums = Some(*more.all()),
+        None => record.sums = None,
+    }
     if record.failure.is_some() {
         record.failure = None;
     }

@@ -8,7 +8,7 @@ use wire::Command;
 
 impl Core {
     /// A command begins: until now the session waited for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_event(&mut self, instrument: u16, now_ns: u64) {
         if INSTRUMENTS && !self.events.plan.is_present() {
             self.looks_on();
