@@ -40,6 +40,9 @@ fn trapped(private: &[Range<usize>], mut run: impl FnMut() -> bool) -> (Vec<trap
     (armed.disarm(), right)
 }
 
+/// Statements that a session's history has places for.
+const HISTORY: u32 = 10;
+
 fn session_thread(rig: &Rig) {
     let heap = PrivateHeap::enter(256 << 20).unwrap();
     let mut conn = rig.connect("sbtest");
@@ -49,6 +52,10 @@ fn session_thread(rig: &Rig) {
     conn.select_prepared(statement, 1, true);
     for _ in 0..WARM_UP {
         assert!(conn.select_prepared(statement, id(), false) && conn.select_text(id()));
+    }
+    // Each place of the session's history has had a text of its own: a prepared one is not copied there.
+    for _ in 0..HISTORY {
+        assert!(conn.select_text(id()));
     }
     let slot = rig.engine().slots().session(conn.slot(rig)).range();
     let private = [slot, heap.range()];

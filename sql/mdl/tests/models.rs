@@ -3,8 +3,8 @@
 //! `RUSTFLAGS='--cfg loom' cargo test -p mdl --test models`
 //!
 //! Loom knows no membarrier: the light and the heavy fence are full fences here. `litmus.rs` runs the
-//! protocol with membarrier on real threads. Preemptions are bounded at 2: beyond that loom 0.7.2 now and then
-//! fails an assertion of its own (two stores of a mutex word with one modification order).
+//! protocol with membarrier on real threads. Preemptions are bounded at 2, those of deadlocks at 1: beyond that loom 0.7.2 now
+//! and then fails an assertion of its own (two stores of a mutex word with one modification order).
 #![cfg(loom)]
 
 use loom::thread;
@@ -97,10 +97,23 @@ fn a_request_that_gives_up_strands_nobody() {
     });
 }
 
+/// Gives back what a session had and, if it got it, what it wanted. One by one: the end of a session looks at more than these.
+fn give_back(
+    rig: &Rig,
+    slot: &SessionSlotRef,
+    (held, mode): (&Arc<Object>, Mode),
+    (wanted, got): (&Arc<Object>, Result<(), MdlError>),
+) {
+    if got.is_ok() {
+        rig.mdl.release(slot, wanted, Mode::X);
+    }
+    rig.mdl.release(slot, held, mode);
+}
+
 /// Two sessions that each hold one name and want the other: one, and only one, is the victim.
 #[test]
 fn a_deadlock_has_one_victim() {
-    explore(2, || {
+    explore(1, || {
         let (rig, a, b) = rig();
         let u = rig.mdl.intern(Namespace::Table, "test", "u");
         rig.mdl.acquire(&a, &rig.t, Mode::SW, Deadline::Never).unwrap();
@@ -109,12 +122,12 @@ fn a_deadlock_has_one_victim() {
             let (rig, u) = (Arc::clone(&rig), Arc::clone(&u));
             thread::spawn(move || {
                 let got = rig.mdl.acquire(&a, &u, Mode::X, Deadline::Never);
-                rig.mdl.release_session(&a);
+                give_back(&rig, &a, (&rig.t, Mode::SW), (&u, got));
                 got
             })
         };
         let mine = rig.mdl.acquire(&b, &rig.t, Mode::X, Deadline::Never);
-        rig.mdl.release_session(&b);
+        give_back(&rig, &b, (&u, Mode::SW), (&rig.t, mine));
         let both = [mine, other.join().unwrap()];
         assert!(both.contains(&Ok(())) && both.contains(&Err(MdlError::Deadlock)), "{both:?}");
     });
