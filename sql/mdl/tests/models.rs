@@ -3,8 +3,8 @@
 //! `RUSTFLAGS='--cfg loom' cargo test -p mdl --test models`
 //!
 //! Loom knows no membarrier: the light and the heavy fence are full fences here. `litmus.rs` runs the
-//! protocol with membarrier on real threads. Preemptions are bounded at 2, those of deadlocks at 1: beyond that loom 0.7.2 now
-//! and then fails an assertion of its own (two stores of a mutex word with one modification order).
+//! protocol with membarrier on real threads. Preemptions are bounded at 2: beyond that loom 0.7.2 now and then
+//! fails an assertion of its own (two stores of a mutex word with one modification order).
 #![cfg(loom)]
 
 use loom::thread;
@@ -113,7 +113,7 @@ fn give_back(
 /// Two sessions that each hold one name and want the other: one, and only one, is the victim.
 #[test]
 fn a_deadlock_has_one_victim() {
-    explore(1, || {
+    explore(2, || {
         let (rig, a, b) = rig();
         let u = rig.mdl.intern(Namespace::Table, "test", "u");
         rig.mdl.acquire(&a, &rig.t, Mode::SW, Deadline::Never).unwrap();
