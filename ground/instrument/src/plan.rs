@@ -1,7 +1,7 @@
 //! What is collected of a session's statements and transactions: looked up when something was switched, not at each statement.
 //!
-//! 1. A plan holds as long as [`switched`] says what it said when the plan was made; the session asks at the end of each
-//! statement. 2. Making one renews the figures of statements in the session's page, so that adding to them need not ask whether
+//! 1. A plan holds as long as [`switched`] says what it said when the plan was made; the session asks when a
+//! statement begins and when it ends. 2. Making one renews the figures of statements in the session's page, so that adding to them need not ask whether
 //! they were emptied.
 
 use crate::{
