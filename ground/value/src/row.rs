@@ -18,10 +18,12 @@ mod entry;
 pub(crate) mod fixed;
 mod forms;
 pub mod gather;
+mod older;
 mod project;
 
 pub use entry::{EntryRows, Wanted};
 pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};
+pub use older::{OlderLayout, Origin};
 pub use project::Projection;
 
 use crate::{ColumnType, Datum, Kind};

@@ -74,6 +74,7 @@ pub fn system_tables() -> Vec<TableSpec> {
         clustered: (0..key).map(KeyPart::whole).collect(),
         secondaries: Vec::new(),
         autoinc_column: None,
+        older: Vec::new(),
     });
     specs.collect()
 }

@@ -32,6 +32,7 @@ fn spec() -> TableSpec {
         clustered: vec![KeyPart::whole(0)],
         secondaries: vec![k],
         autoinc_column: None,
+        older: Vec::new(),
     }
 }
 

@@ -36,6 +36,7 @@ fn spec() -> TableSpec {
         clustered: vec![KeyPart::whole(0)],
         secondaries: Vec::new(),
         autoinc_column: None,
+        older: Vec::new(),
     }
 }
 

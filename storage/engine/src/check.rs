@@ -187,9 +187,9 @@ impl Check<'_> {
         let h = RowHeader::read(payload)?;
         let is_pending = h.deleted() || self.engine.trx().is_active(h.trx);
         self.verdict.counts.pending += u64::from(is_pending);
-        self.place(key, &h, row_bytes(payload), entry)?;
+        self.place(key, &h, payload, entry)?;
         if h.outside() {
-            for reference in references(self.table.layout(), row_bytes(payload))? {
+            for reference in references(self.table, payload)? {
                 self.value(&reference, h.deleted())?;
             }
         }
@@ -197,8 +197,9 @@ impl Check<'_> {
             return Ok(());
         }
         self.verdict.counts.rows += 1;
+        let row = self.table.row_of(payload)?;
         for (i, s) in self.table.secondaries.iter().enumerate() {
-            self.engine.sure_prefix(self.table, s, row_bytes(payload), entry)?;
+            self.engine.sure_prefix(self.table, s, &row, entry)?;
             entry.extend_from_slice(key);
             let (count, sum) = &mut self.expected[i + 1];
             *count += 1;
@@ -208,19 +209,25 @@ impl Check<'_> {
     }
 
     /// Whether a row may have this header, and lie under this key.
-    fn place(&mut self, key: &[u8], h: &RowHeader, row: &[u8], made: &mut Vec<u8>) -> Result<()> {
+    fn place(
+        &mut self,
+        key: &[u8],
+        h: &RowHeader,
+        payload: &[u8],
+        made: &mut Vec<u8>,
+    ) -> Result<()> {
         let ids = &self.engine.trx().ids;
         if h.trx.0 >= ids.next(IdKind::Trx) {
             self.add(Some(0), None, "a row names a transaction that is still to come");
         }
-        if h.outside() != self.table.layout().any_outside(row) {
+        if h.outside() != self.table.layout_of(h)?.any_outside(row_bytes(payload)) {
             self.add(Some(0), None, "a row does not say whether values of it lie outside");
         }
         // Keys are made of whole values.
         if h.outside() {
             return Ok(());
         }
-        let is_its_own = match self.table.clustered_key_of(row, made)? {
+        let is_its_own = match self.table.clustered_key_of(&self.table.row_of(payload)?, made)? {
             true => made == key,
             false => hidden_id(key).is_some_and(|id| id < ids.next(IdKind::Row)),
         };
@@ -292,7 +299,7 @@ impl Check<'_> {
         }
         let mut row = Vec::new();
         let is_there = self.table.clustered.get(key, &mut row)? && !self.is_unsettled();
-        if is_there && !s.has_null(self.table.layout(), row_bytes(&row))? {
+        if is_there && !s.has_null(self.table.layout(), &self.table.row_of(&row)?)? {
             self.add(Some(index), None, "two rows have the same unique key");
         }
         Ok(())
@@ -308,7 +315,8 @@ impl Check<'_> {
             if h.deleted() || self.engine.trx().is_active(h.trx) {
                 continue;
             }
-            let prefix = self.engine.sure_prefix(self.table, s, row_bytes(payload), &mut entry);
+            let row = self.table.row_of(payload);
+            let prefix = row.and_then(|r| self.engine.sure_prefix(self.table, s, &r, &mut entry));
             if self.catch(0, prefix)?.is_none() {
                 continue;
             }
@@ -334,7 +342,9 @@ impl Check<'_> {
             }
             let is_there = self.table.clustered.get(key, &mut row)?;
             if is_there {
-                let made = self.engine.sure_prefix(self.table, s, row_bytes(&row), &mut prefix);
+                let row = self.table.row_of(&row);
+                let made =
+                    row.and_then(|r| self.engine.sure_prefix(self.table, s, &r, &mut prefix));
                 if self.catch(0, made)?.is_none() {
                     continue;
                 }

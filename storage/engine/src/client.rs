@@ -762,9 +762,9 @@ impl Client {
         let found = range.step(&self.locking(table, lock.mode), table);
         if matches!(found, Ok(true)) {
             let payload = range.payload();
-            match RowHeader::read(payload)?.outside() {
-                false => out.extend_from_slice(row_bytes(payload)),
-                true => self.engine.complete_own(table, payload, need, out)?,
+            match RowHeader::read(payload)?.seen(table.version()).is_plain() {
+                true => out.extend_from_slice(row_bytes(payload)),
+                false => self.engine.complete_own(table, payload, need, out)?,
             }
             instrument::count(Counter::InnodbRowsRead, 1);
         }

@@ -8,6 +8,7 @@ use pool::{Doublewrite, FlushMethod};
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
+use value::row::Origin;
 use value::{ColumnType, KeyPart};
 
 /// Sizes and limits, fixed while the engine is open.
@@ -124,7 +125,7 @@ impl Default for EngineConfig {
 }
 
 /// A table as the dictionary describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableSpec {
     /// Its id; [`crate::Engine::new_table_id`] gives a fresh one.
     pub id: TableId,
@@ -140,6 +141,17 @@ pub struct TableSpec {
     pub secondaries: Vec<IndexSpec>,
     /// The AUTO_INCREMENT column, if any.
     pub autoinc_column: Option<usize>,
+    /// What rows looked like that were written before columns came or went without them, the oldest first.
+    pub older: Vec<OlderRows>,
+}
+
+/// Rows of an older layout of their table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OlderRows {
+    /// The columns that they have, in order.
+    pub columns: Vec<ColumnType>,
+    /// Where each column of [`TableSpec::columns`] comes from.
+    pub origins: Vec<Origin>,
 }
 
 /// A secondary index as the dictionary describes it.

@@ -12,7 +12,7 @@
 
 use crate::engine::Engine;
 use crate::rollback::index_body;
-use crate::row::{RowHeader, row_bytes};
+use crate::row::RowHeader;
 use crate::table::{Secondary, Table};
 use crate::version::check_killed;
 use crate::writer::{Buffers, Wanted, Writer};
@@ -106,8 +106,8 @@ impl Engine {
             }
             if !RowHeader::read(payload)?.deleted() {
                 self.relieve_log()?;
-                let row = row_bytes(payload);
-                writer.build_entry(table, &building, (key, row), &mut b)?;
+                let row = table.row_of(payload)?;
+                writer.build_entry(table, &building, (key, &row), &mut b)?;
             }
         }
         Ok(root)

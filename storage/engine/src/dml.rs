@@ -16,7 +16,7 @@
 
 use crate::blob::Fetched;
 use crate::outside::{Need, mark_shared};
-use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
+use crate::row::{HEADER_BYTES, RowHeader};
 use crate::table::Table;
 use crate::writer::{Buffers, Try, Writer};
 use base::{Error, Result};
@@ -78,7 +78,7 @@ impl Writer<'_> {
                 return Err(Error::Duplicate { index: table.clustered.index, key: key.to_vec() });
             }
             b.before.extend_from_slice(old);
-            mark_shared(table.layout(), &mut b.before, row)?;
+            mark_shared(table, &mut b.before, row)?;
         }
         if let Some(wanted) = self.keeps_from_deleted(tree, &mtr, &pos, key)? {
             return Ok(Try::Wait(wanted));
@@ -94,7 +94,7 @@ impl Writer<'_> {
         }
         let undo = self.segment.latch(&mut mtr, self.engine.trx().undo())?;
         let roll = self.segment.next_roll(!pos.found);
-        RowHeader::new(self.me(), roll, outside).payload(row, &mut b.after);
+        RowHeader::new(self.me(), roll, table.version(), outside).payload(row, &mut b.after);
         let fit = match pos.found {
             true => tree.replace_at(&mut mtr, &pos, &b.after)?,
             false => tree.insert_at(&mut mtr, &pos, key, &b.after)?,
@@ -133,7 +133,9 @@ impl Writer<'_> {
         if updated == Updated::Keys {
             // `before` is used up by the entries' own checks, so each compares for itself.
             let before = std::mem::take(&mut b.before);
-            let done = self.update_entries(table, key, (row_bytes(&before), row), b);
+            let done = table
+                .row_of(&before)
+                .and_then(|old| self.update_entries(table, key, (&old, row), b));
             b.before = before;
             done?;
         }
@@ -194,10 +196,10 @@ impl Writer<'_> {
             return Ok(Try::Undo(bytes));
         }
         let scratch = (&mut b.entry, &mut b.old_entry);
-        let same = table.same_secondary_keys(row_bytes(&b.before), row, scratch)?;
+        let same = table.same_secondary_keys(&table.row_of(&b.before)?, row, scratch)?;
         let undo = self.segment.latch(&mut mtr, self.engine.trx().undo())?;
         let roll = self.segment.next_roll(false);
-        RowHeader::new(self.me(), roll, false).payload(row, &mut b.after);
+        RowHeader::new(self.me(), roll, table.version(), false).payload(row, &mut b.after);
         if tree.replace_at(&mut mtr, &pos, &b.after)? == Fit::Full {
             return Ok(Try::Split(b.after.len()));
         }
@@ -220,11 +222,12 @@ impl Writer<'_> {
         if !self.lock(table, key, b)? {
             return Ok(Updated::Missing);
         }
-        let old = b.before.clone();
-        let outside = self.move_out(table, key, row, Some(row_bytes(&old)), stored)?;
+        let before = b.before.clone();
+        let old = table.row_of(&before)?;
+        let outside = self.move_out(table, key, row, Some(&old), stored)?;
         let mut same = true;
         for s in &table.secondaries {
-            self.engine.sure_prefix(table, s, row_bytes(&old), &mut b.old_entry)?;
+            self.engine.sure_prefix(table, s, &old, &mut b.old_entry)?;
             self.engine.sure_prefix(table, s, row, &mut b.entry)?;
             same &= b.old_entry == b.entry;
         }
@@ -251,14 +254,14 @@ impl Writer<'_> {
         }
         b.before.clear();
         b.before.extend_from_slice(old);
-        mark_shared(table.layout(), &mut b.before, row)?;
+        mark_shared(table, &mut b.before, row)?;
         let bytes = record_bytes(key.len(), b.before.len());
         if !self.segment.fits(bytes) {
             return Ok(Try::Undo(bytes));
         }
         let undo = self.segment.latch(&mut mtr, self.engine.trx().undo())?;
         let roll = self.segment.next_roll(false);
-        RowHeader::new(self.me(), roll, outside).payload(row, &mut b.after);
+        RowHeader::new(self.me(), roll, table.version(), outside).payload(row, &mut b.after);
         if tree.replace_at(&mut mtr, &pos, &b.after)? == Fit::Full {
             return Ok(Try::Split(b.after.len()));
         }
@@ -285,7 +288,7 @@ impl Writer<'_> {
             if !self.lock(table, old_key, b)? {
                 return Ok(false);
             }
-            if let Fetched::Gone(e) = self.engine.complete(table, row, Need::All, &mut whole)? {
+            if let Fetched::Gone(e) = self.engine.complete_row(table, row, Need::All, &mut whole)? {
                 return Err(e);
             }
         }
@@ -303,7 +306,7 @@ impl Writer<'_> {
         if found && !table.secondaries.is_empty() {
             let before = std::mem::take(&mut b.before);
             self.halfway = -1;
-            let done = self.mark_entries(table, key, row_bytes(&before), b);
+            let done = table.row_of(&before).and_then(|old| self.mark_entries(table, key, &old, b));
             self.halfway = 0;
             b.before = before;
             done?;

@@ -319,6 +319,15 @@ impl Engine {
         Ok(table)
     }
 
+    /// Opens a table anew whose rows are written under another layout from now on: while nobody works in it in the background
+    /// with the handle of before. The caller has it locked exclusively.
+    ///
+    /// Errors: as [`Self::open_table`].
+    pub fn open_relaid(&self, spec: &TableSpec, storage: TableStorage) -> Result<Arc<Table>> {
+        let _still = self.hold_still(spec.id);
+        self.open_table(spec, storage)
+    }
+
     /// Remembers that transaction `trx` makes these indexes: older views cannot read them.
     pub(crate) fn note_makers(&self, trx: TrxId, indexes: impl Iterator<Item = IndexId>) {
         let mut makers = self.makers.lock();

@@ -24,7 +24,7 @@
 
 use crate::blob::Fetched;
 use crate::locking::LockMode;
-use crate::row::{RowHeader, row_bytes};
+use crate::row::RowHeader;
 use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split_entry};
 use crate::version::Latest;
 use crate::writer::{Buffers, Try, Wanted, Writer};
@@ -288,7 +288,7 @@ impl Writer<'_> {
                 }
                 Latest::Row => {}
             }
-            match self.engine.entry_prefix(table, s, row_bytes(payload), &mut found)? {
+            match self.engine.entry_prefix(table, s, &table.row_of(payload)?, &mut found)? {
                 Fetched::Done if found != prefix => return Ok(lacks()),
                 Fetched::Done => {
                     // The error comes with the lock in hand.

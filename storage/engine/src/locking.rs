@@ -319,12 +319,12 @@ impl Client {
                 }
             }
             let h = RowHeader::read(payload)?;
-            if !h.outside() {
+            if h.seen(table.version()).is_plain() {
                 out.extend_from_slice(row_bytes(payload));
                 return Ok(Some(Stamp::of(&h)));
             }
             let need = columns.map_or(Need::All, Need::Columns);
-            match engine.complete(table, row_bytes(payload), need, out)? {
+            match engine.complete(table, payload, need, out)? {
                 Fetched::Done => return Ok(Some(Stamp::of(&h))),
                 // Changed since: read again; the same row without its values is damage.
                 Fetched::Gone(e) => {

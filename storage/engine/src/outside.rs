@@ -44,8 +44,13 @@ impl Need<'_> {
     }
 }
 
-/// The references that a row holds, in the order of their columns.
-pub(crate) fn references(layout: &RowLayout, row: &[u8]) -> Result<Vec<Reference>> {
+/// The references that the row of a payload holds, in the order of its own columns.
+pub(crate) fn references(table: &Table, payload: &[u8]) -> Result<Vec<Reference>> {
+    let layout = table.layout_of(&RowHeader::read(payload)?)?;
+    references_in(layout, row_bytes(payload))
+}
+
+fn references_in(layout: &RowLayout, row: &[u8]) -> Result<Vec<Reference>> {
     let mut found = Vec::new();
     for column in layout.variable_columns() {
         if let Some(r) = layout.outside(row, column).map_err(bad_row)? {
@@ -56,11 +61,13 @@ pub(crate) fn references(layout: &RowLayout, row: &[u8]) -> Result<Vec<Reference
 }
 
 /// Marks the references in `old`, a payload on its way to undo, that `new` (a stored row) has, too.
-pub(crate) fn mark_shared(layout: &RowLayout, old: &mut [u8], new: &[u8]) -> Result<()> {
-    if !RowHeader::read(old)?.outside() {
+pub(crate) fn mark_shared(table: &Table, old: &mut [u8], new: &[u8]) -> Result<()> {
+    let h = RowHeader::read(old)?;
+    if !h.outside() {
         return Ok(());
     }
-    let kept: Vec<Run> = references(layout, new)?.iter().map(|r| r.run).collect();
+    let kept: Vec<Run> = references_in(table.layout(), new)?.iter().map(|r| r.run).collect();
+    let layout = table.layout_of(&h)?;
     let row = old.get_mut(HEADER_BYTES..).unwrap_or_default();
     for column in layout.variable_columns() {
         let (at, outside) = layout.held_at(row, column).map_err(bad_row)?;
@@ -174,9 +181,23 @@ fn choose(layout: &RowLayout, row: &[u8], limit: usize) -> Result<Vec<usize>> {
 }
 
 impl Engine {
-    /// Puts a row whose values `need` asks for are all in it into `out` (cleared first); `row` is a
-    /// stored row, or one that was handed up with values outside.
+    /// Puts the row of a payload, under the present layout and with all values in it that `need` asks for, into `out`
+    /// (cleared first).
     pub(crate) fn complete(
+        &self,
+        table: &Table,
+        payload: &[u8],
+        need: Need<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Fetched> {
+        if !RowHeader::read(payload)?.outside() {
+            return table.put_row(payload, out).map(|()| Fetched::Done);
+        }
+        self.complete_row(table, &table.row_of(payload)?, need, out)
+    }
+
+    /// As [`Self::complete`], of a row of the present layout that was handed up with values outside.
+    pub(crate) fn complete_row(
         &self,
         table: &Table,
         row: &[u8],
@@ -203,7 +224,7 @@ impl Engine {
         undo: &mut Vec<u8>,
     ) -> Result<bool> {
         loop {
-            let gone = match self.complete(table, row_bytes(payload), need, out)? {
+            let gone = match self.complete(table, payload, need, out)? {
                 Fetched::Done => return Ok(true),
                 Fetched::Gone(e) => e,
             };
@@ -297,7 +318,7 @@ impl Engine {
         need: Need<'_>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        match self.complete(table, row_bytes(payload), need, out)? {
+        match self.complete(table, payload, need, out)? {
             Fetched::Done => Ok(()),
             Fetched::Gone(e) => Err(e),
         }

@@ -30,7 +30,7 @@
 use crate::blob::{Fetched, Reference};
 use crate::outside::references;
 use crate::rollback::{Lookup, Tables, read_index};
-use crate::row::{RowHeader, row_bytes};
+use crate::row::RowHeader;
 use crate::table::Table;
 use crate::version::Looks;
 use crate::writer::{Buffers, Try, Writer};
@@ -127,7 +127,7 @@ impl Writer<'_> {
     ) -> Result<()> {
         self.purge_older(table, record.key, record.body, b)?;
         if record.kind == RecordKind::Update {
-            self.purge_entries(table, record.key, row_bytes(record.body), b)?;
+            self.purge_entries(table, record.key, record.body, b)?;
             return self.free_outside(table, record.body, |r| !r.shared);
         }
         // A delete mark: the row itself still has the contents.
@@ -135,7 +135,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let row = std::mem::take(&mut b.after);
-        let done = self.purge_entries(table, record.key, row_bytes(&row), b);
+        let done = self.purge_entries(table, record.key, &row, b);
         let done = done.and_then(|()| self.free_outside(table, &row, |_| true));
         b.after = row;
         done?;
@@ -153,7 +153,7 @@ impl Writer<'_> {
         if !RowHeader::read(payload)?.outside() {
             return Ok(());
         }
-        let all = references(table.layout(), row_bytes(payload))?;
+        let all = references(table, payload)?;
         all.iter().filter(|r| owned(r)).try_for_each(|r| self.free_run(table, r.run))
     }
 
@@ -176,7 +176,7 @@ impl Writer<'_> {
                 None => break,
             }
             if h.outside() && !version.is_empty() {
-                self.purge_entries(table, key, row_bytes(&version), b)?;
+                self.purge_entries(table, key, &version, b)?;
             }
         }
         Ok(())
@@ -222,17 +222,20 @@ impl Writer<'_> {
         })
     }
 
-    /// Removes the entries of an old version that no newer one needs.
+    /// Removes the entries of an old version, a payload, that no newer one needs.
     pub fn purge_entries(
         &mut self,
         table: &Table,
         key: &[u8],
-        old: &[u8],
+        payload: &[u8],
         b: &mut Buffers,
     ) -> Result<()> {
-        let engine = self.engine;
+        if table.secondaries.is_empty() {
+            return Ok(());
+        }
+        let (engine, old) = (self.engine, table.row_of(payload)?);
         for (index, s) in table.secondaries.iter().enumerate() {
-            if let Fetched::Gone(_) = engine.entry_prefix(table, s, old, &mut b.entry)? {
+            if let Fetched::Gone(_) = engine.entry_prefix(table, s, &old, &mut b.entry)? {
                 // This was done before (invariant 3).
                 continue;
             }

@@ -4,7 +4,7 @@
 
 use crate::blob::Fetched;
 use crate::engine::Engine;
-use crate::row::{RowHeader, row_bytes};
+use crate::row::RowHeader;
 use crate::table::{Table, split_entry};
 use base::{IndexId, Result, TableId, TrxId};
 use btree::Cursor;
@@ -101,14 +101,12 @@ impl Engine {
             }
             let mut now = Vec::new();
             let secondary = &table.secondaries[number];
-            let made = self.entry_prefix(table, secondary, row_bytes(&payload), &mut now)?;
+            let made = self.entry_prefix(table, secondary, &table.row_of(&payload)?, &mut now)?;
             if !matches!(made, Fetched::Done) || now != parts {
                 return Ok(false);
             }
         }
-        RowHeader::read(&payload)?;
-        out.clear();
-        out.extend_from_slice(row_bytes(&payload));
+        table.put_row(&payload, out)?;
         Ok(true)
     }
 }

@@ -20,7 +20,7 @@
 
 use crate::blob::Fetched;
 use crate::engine::Engine;
-use crate::row::{HEADER_BYTES, RowHeader, row_bytes};
+use crate::row::{HEADER_BYTES, RowHeader};
 use crate::table::Table;
 use crate::version::Looks;
 use crate::writer::{Buffers, Try, Writer};
@@ -163,7 +163,7 @@ impl Writer<'_> {
     /// (invariant 5).
     fn look_again(&mut self, table: &Table, key: &[u8], b: &mut Buffers) -> Result<()> {
         let undone = std::mem::take(&mut b.after);
-        let done = self.purge_entries(table, key, row_bytes(&undone), b);
+        let done = self.purge_entries(table, key, &undone, b);
         b.after = undone;
         done
     }
@@ -192,7 +192,9 @@ impl Writer<'_> {
             (_, Restored::Payload(p)) if !RowHeader::read(p)?.deleted() => Some(*p),
             _ => None,
         };
-        let versions = (is_row.then_some(row_bytes(&now)), before.map(row_bytes));
+        let row_now = if is_row { Some(table.row_of(&now)?) } else { None };
+        let row_before = before.map(|payload| table.row_of(payload)).transpose()?;
+        let versions = (row_now.as_deref(), row_before.as_deref());
         let mut marked = false;
         let done = (0..table.secondaries.len()).try_for_each(|i| {
             marked |= self.undo_entry(record, (table, i), restored, versions, b)?;
@@ -247,8 +249,8 @@ impl Writer<'_> {
         } else if record.kind == RecordKind::Update && matches!(restored, Restored::Removed) {
             // The committed delete mark below goes as well, and with it the entries of its version.
             // Gone: its purge, or a first attempt to undo, has passed already.
-            let old = row_bytes(record.body);
-            if let Fetched::Done = engine.entry_prefix(table, s, old, &mut kept)? {
+            let old = table.row_of(record.body)?;
+            if let Fetched::Done = engine.entry_prefix(table, s, &old, &mut kept)? {
                 self.remove_entry(s, (&kept, record.key), &mut b.old_entry, || Ok(false))?;
             }
         }

@@ -19,20 +19,20 @@ const OUTSIDE: u8 = 2;
 pub(crate) struct RowHeader {
     pub trx: TrxId,
     pub roll: RollPtr,
-    /// Of the table's layout (instant DDL); 0 until there is such DDL.
+    /// Which of the table's layouts its bytes have (`older_rows`).
     pub version: u8,
     flags: u8,
 }
 
-/// What a reader may see of a row: its flags, or nothing.
+/// What a reader may see of a row: its flags, and whether its layout is an older one; or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen(u8);
+pub(crate) struct Seen(u16);
 
 impl Seen {
     /// There is no row.
-    pub const NOTHING: Seen = Seen(DELETED);
+    pub const NOTHING: Seen = Seen(DELETED as u16);
 
-    /// There is a row, all of which lies in its payload: one test for the usual case.
+    /// There is a row, all of which lies in its payload under the present layout: one test for the usual case.
     #[inline]
     pub fn is_plain(self) -> bool {
         self.0 == 0
@@ -41,13 +41,14 @@ impl Seen {
     /// There is a row.
     #[inline]
     pub fn is_there(self) -> bool {
-        self.0 & DELETED == 0
+        self.0 & u16::from(DELETED) == 0
     }
 }
 
 impl RowHeader {
-    pub fn new(trx: TrxId, roll: RollPtr, outside: bool) -> RowHeader {
-        RowHeader { trx, roll, version: 0, flags: if outside { OUTSIDE } else { 0 } }
+    /// Of a row that is written for table version `version`.
+    pub fn new(trx: TrxId, roll: RollPtr, version: u8, outside: bool) -> RowHeader {
+        RowHeader { trx, roll, version, flags: if outside { OUTSIDE } else { 0 } }
     }
 
     /// The same row with another writer, perhaps deleted.
@@ -68,10 +69,10 @@ impl RowHeader {
         self.flags & OUTSIDE != 0
     }
 
-    /// What somebody sees who may see this version.
+    /// What somebody sees who may see this version, of a table whose present layout is number `present`.
     #[inline]
-    pub fn seen(&self) -> Seen {
-        Seen(self.flags)
+    pub fn seen(&self, present: u8) -> Seen {
+        Seen(u16::from(self.version ^ present) << 8 | u16::from(self.flags))
     }
 
     /// Reads the header of a clustered payload.

@@ -263,12 +263,12 @@ impl Reader {
                 if !rows.make(range.entry(), &mut self.wanted, out) {
                     return Err(Error::Internal("an entry's key contradicts its index"));
                 }
-            } else if RowHeader::read(payload)?.outside() {
-                client.engine().complete_own(table, payload, need, out)?;
-            } else {
+            } else if RowHeader::read(payload)?.seen(table.version()).is_plain() {
                 is_whole = true;
                 out.clear();
                 out.extend_from_slice(row_bytes(payload));
+            } else {
+                client.engine().complete_own(table, payload, need, out)?;
             }
             instrument::count(Counter::InnodbRowsRead, 1);
             if wanted(out) {
@@ -415,7 +415,7 @@ impl Reader {
         }
         // The row may have been read again: then it must still belong to the entry.
         let s = &table.secondaries[self.index - 1];
-        match engine.entry_prefix(table, s, row_bytes(&self.payload), &mut self.other)? {
+        match engine.entry_prefix(table, s, &table.row_of(&self.payload)?, &mut self.other)? {
             Fetched::Done => Ok(self.other == self.prefix),
             // Changed again since: its values were there when they were fetched.
             Fetched::Gone(_) => Ok(true),
@@ -440,7 +440,7 @@ impl Reader {
             };
             let Some((key, payload)) = entry else { return Ok(Some(Seen::NOTHING)) };
             let h = RowHeader::read(payload)?;
-            if h.seen().is_plain() && engine.takes(eyes, &h, self.horizon) {
+            if h.seen(table.version()).is_plain() && engine.takes(eyes, &h, self.horizon) {
                 instrument::count(Counter::InnodbRowsRead, 1);
                 let row = &payload[HEADER_BYTES..];
                 if !wanted(row) {
@@ -509,8 +509,8 @@ impl Reader {
                 if !seen.is_there() {
                     break;
                 }
-                let row = row_bytes(&self.payload);
-                match engine.entry_prefix(table, s, row, &mut self.prefix)? {
+                let row = table.row_of(&self.payload)?;
+                match engine.entry_prefix(table, s, &row, &mut self.prefix)? {
                     Fetched::Done if self.prefix == parts => return Ok(Some(seen)),
                     Fetched::Done => break,
                     Fetched::Gone(e) if before.as_ref() == Some(&self.payload) => return Err(e),

@@ -24,7 +24,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Weak};
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
-use value::row::EntryRows;
+use value::row::{EntryRows, OlderLayout};
 use value::{KeySpec, RowLayout};
 
 /// A table with no more rows is counted to choose what is locked.
@@ -33,6 +33,9 @@ const FEW_ROWS: u64 = 400;
 instrument::classes! {
     static UNIQUE_GATE: MutexClass = "wait/synch/mutex/limpid/unique_gate";
 }
+
+/// The most layouts that a table can have had before the present one: a row names its own by one byte.
+pub const OLDER_LAYOUTS_MAX: usize = 255;
 
 /// Payload of a secondary entry: flags, length of the clustered key.
 pub(crate) const SECONDARY_PAYLOAD_BYTES: usize = 3;
@@ -45,6 +48,8 @@ pub struct Table {
     me: Weak<Table>,
     spec: TableSpec,
     layout: RowLayout,
+    /// Of rows that were written before (`older_rows`).
+    pub(crate) older: Vec<OlderLayout>,
     pub(crate) ts: Arc<Tablespace>,
     pub(crate) clustered: Tree,
     /// `None`: hidden row id.
@@ -168,6 +173,14 @@ impl Table {
         let makers = ids.map(|id| makers.get(&id).copied().unwrap_or(TrxId::NONE));
         let makers: Vec<TrxId> = makers.collect();
         let layout = RowLayout::new(&spec.columns);
+        if spec.older.len() > OLDER_LAYOUTS_MAX {
+            return Err(Error::Internal("a table with more layouts than rows can name"));
+        }
+        let older = spec
+            .older
+            .iter()
+            .map(|o| OlderLayout::new(&o.columns, o.origins.clone(), &layout).map_err(bad_row));
+        let older = older.collect::<Result<_>>()?;
         let clustered_key =
             (!spec.clustered.is_empty()).then(|| KeySpec::new(spec.clustered.clone()));
         let entry_rows = spec.secondaries.iter().map(|s| {
@@ -177,6 +190,7 @@ impl Table {
         Ok(Arc::new_cyclic(|me| Table {
             me: me.clone(),
             layout,
+            older,
             ts: Arc::clone(ts),
             clustered: Tree::new(Arc::clone(ts), root, spec.clustered_id),
             clustered_key,
@@ -219,6 +233,12 @@ impl Table {
         let mut roots = vec![(self.spec.clustered_id, self.clustered.root)];
         roots.extend(self.secondaries.iter().map(|s| (s.spec.id, s.tree.root)));
         TableStorage { space: self.ts.id(), roots }
+    }
+
+    /// Number of the present layout of its rows.
+    #[inline]
+    pub(crate) fn version(&self) -> u8 {
+        self.older.len() as u8
     }
 
     /// The layout of its rows.

@@ -27,7 +27,7 @@
 
 use crate::blob::Fetched;
 use crate::engine::Engine;
-use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
+use crate::row::{HEADER_BYTES, RowHeader, Seen};
 use crate::table::{Table, is_marked, split_entry};
 use base::{Error, Lsn, PAGE_BYTES, PageId, Result, TrxId, UNDO_SPACE};
 use trx::{RecordKind, UndoPos, UndoRecord, View};
@@ -245,7 +245,7 @@ impl Engine {
     ) -> Result<Settled> {
         let h = RowHeader::read(payload)?;
         if self.takes(eyes, &h, horizon) || h.trx == ended && eyes.sight == Sight::Committed {
-            return Ok(Settled::Yes(h.seen()));
+            return Ok(Settled::Yes(h.seen(table.version())));
         }
         match eyes.sight {
             Sight::At(_) => self.settle_at_view(eyes, table, key, payload, undo),
@@ -268,7 +268,7 @@ impl Engine {
         loop {
             let h = RowHeader::read(payload)?;
             if self.takes(eyes, &h, Lsn::ZERO) {
-                return Ok(Settled::Yes(h.seen()));
+                return Ok(Settled::Yes(h.seen(table.version())));
             }
             steps.step(&h)?;
             match self.step_back(table, key, payload, undo)? {
@@ -293,7 +293,7 @@ impl Engine {
         loop {
             let h = RowHeader::read(payload)?;
             if h.trx != writer || h.trx == me {
-                return Ok(Settled::Yes(h.seen()));
+                return Ok(Settled::Yes(h.seen(table.version())));
             }
             if !self.trx().is_active(writer) {
                 return Ok(Settled::Reread(writer));
@@ -467,7 +467,7 @@ impl Engine {
             let mut has = false;
             if !h.deleted() {
                 let s = &table.secondaries[index];
-                match self.entry_prefix(table, s, row_bytes(payload), &mut found)? {
+                match self.entry_prefix(table, s, &table.row_of(payload)?, &mut found)? {
                     Fetched::Done => has = found == prefix,
                     // Not known: as if it were.
                     Fetched::Gone(_) => return Ok(true),
@@ -539,7 +539,7 @@ impl Engine {
             let h = RowHeader::read(payload)?;
             if !h.deleted() {
                 let s = &table.secondaries[index];
-                match self.entry_prefix(table, s, row_bytes(payload), &mut scratch)? {
+                match self.entry_prefix(table, s, &table.row_of(payload)?, &mut scratch)? {
                     Fetched::Done if scratch == prefix => return Ok(Some(true)),
                     Fetched::Done => {}
                     Fetched::Gone(e) => {

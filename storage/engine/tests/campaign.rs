@@ -56,6 +56,8 @@ struct Totals {
     unsettled_checks: u64,
     /// Tables compared with what an old view saw at first.
     old_views: u64,
+    /// Times that columns came or went.
+    relaid: u64,
     /// Crashes while transactions were not purged, because of a view or otherwise.
     unpurged: u64,
     /// Transactions of one change that was, or could have been, their commit.
@@ -179,6 +181,7 @@ impl World {
             4 if self.tables.len() > 1 => self.drop_table(),
             _ if self.tables.is_empty() => self.create_table(),
             5 => self.create_index(),
+            6 | 7 => self.relay(),
             _ => self.transaction(),
         }?;
         Ok(())
@@ -289,6 +292,25 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    /// Columns come or go; old rows stay as they are, and old views see them.
+    fn relay(&mut self) -> std::result::Result<(), (Error, Option<Models>)> {
+        let id = self.some_table();
+        trace!(self, "other columns for {id}");
+        let table = Arc::clone(&self.tables[&id]);
+        if table.spec().older.len() == 100 {
+            return Ok(());
+        }
+        let spec = common::relay(&self.engine, &mut self.client, &table).map_err(|e| (e, None))?;
+        if self.rng.chance(1, 5) {
+            return self.client.rollback().map_err(|e| (e, None));
+        }
+        self.commit(self.models.clone())?;
+        self.totals.relaid += 1;
+        let table = common::relaid(&self.engine, &table, &spec).map_err(|e| (e, None))?;
+        self.tables.insert(id, table);
+        Ok(())
     }
 
     fn some_table(&mut self) -> i64 {
@@ -725,6 +747,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
         t.huge_values,
         t.blob_pages,
         t.old_views,
+        t.relaid,
         t.unpurged,
         t.unsettled_checks,
         t.at_once,

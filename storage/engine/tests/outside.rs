@@ -69,6 +69,7 @@ fn open_on(disk: &Arc<SimDisk>) -> Bench {
             index("text", true, &[prefix(3, 20)]),
         ],
         autoinc_column: None,
+        older: Vec::new(),
     };
     let mut client = engine.client().unwrap();
     let table = engine.create_table(&mut client, &spec).unwrap();

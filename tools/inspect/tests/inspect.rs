@@ -27,6 +27,7 @@ fn make(path: &Path) -> String {
         clustered: vec![KeyPart::whole(0)],
         secondaries: Vec::new(),
         autoinc_column: None,
+        older: Vec::new(),
     };
     client.begin();
     let table = engine.create_table(&mut client, &spec).unwrap();

@@ -216,12 +216,18 @@ impl<'a> RowWriter<'a> {
         wide: bool,
         out: &'a mut Vec<u8>,
     ) -> Result<Self, RowError> {
-        let start = out.len();
         let head = from.get(..layout.ends_at).ok_or_else(|| layout.whole("row cut short"))?;
-        out.extend_from_slice(head);
+        let writer = Self::blank(layout, wide, out);
+        writer.out[writer.start..writer.start + head.len()].copy_from_slice(head);
+        Ok(writer)
+    }
+
+    /// As [`Self::new`], of a row whose fixed columns are zeros still, and none is NULL.
+    pub(super) fn blank(layout: &'a RowLayout, wide: bool, out: &'a mut Vec<u8>) -> Self {
+        let start = out.len();
         let bytes = if wide { layout.wide_bytes_min() } else { layout.bytes_min() };
         out.resize(start + bytes, 0);
-        Ok(Self { layout, out, start, wide, next: 0 })
+        Self { layout, out, start, wide, next: 0 }
     }
 
     /// Where the bytes of the next variable column are appended.

@@ -8,7 +8,7 @@
 use super::{Locked, LockedRange, Whose};
 use crate::blob::Fetched;
 use crate::locking::{LockMode, LockWait, Locker, shape};
-use crate::row::{RowHeader, row_bytes};
+use crate::row::RowHeader;
 use crate::table::{Secondary, Table, is_marked, split_entry};
 use crate::version::{Eyes, Latest, Sight};
 use base::{Error, Result, TrxId};
@@ -219,7 +219,8 @@ impl LockedRange {
         if !table.clustered.get(key, &mut self.row.payload)? {
             return Ok(true);
         }
-        s.has_null(table.layout(), row_bytes(&self.row.payload)).map(|null| !null)
+        let row = table.row_of(&self.row.payload)?;
+        s.has_null(table.layout(), &row).map(|null| !null)
     }
 
     /// Whether the locked row has the present entry, whose parts have this length.
@@ -230,7 +231,7 @@ impl LockedRange {
         s: &Secondary,
         parts: usize,
     ) -> Result<bool> {
-        match l.engine.entry_prefix(table, s, row_bytes(&self.row.payload), &mut self.other)? {
+        match l.engine.entry_prefix(table, s, &table.row_of(&self.row.payload)?, &mut self.other)? {
             Fetched::Done => Ok(self.other == self.entry[..parts]),
             Fetched::Gone(e) => Err(e),
         }

@@ -3,13 +3,15 @@
 
 use engine::{
     Client, ColumnType, Direction, Engine, EngineConfig, Error, IndexId, IndexSpec, KeyPart,
-    PageNo, Reader, RecoveryReport, Result, SpaceId, Table, TableId, TableSpec, TableStorage,
+    OlderRows, PageNo, Reader, RecoveryReport, Result, SpaceId, Table, TableId, TableSpec,
+    TableStorage,
 };
 use host::{Disk, SimDisk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
-use value::{Collation, Datum, KeySpec, Kind, RowLayout};
+use value::row::Origin;
+use value::{Collation, Datum, KeySpec, Kind, OwnedDatum, RowLayout};
 
 /// A row of a test table: key, indexed number, unique number, padding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,9 +37,38 @@ pub fn columns() -> Vec<ColumnType> {
     ]
 }
 
+/// The table's present layout and those before: columns come with each odd one, and go with the next.
+fn lay_out(spec: &mut TableSpec, version: usize) {
+    let columns_of = |version: usize| {
+        let mut columns = columns();
+        if version % 2 == 1 {
+            columns.push(ColumnType::int(Kind::BigInt, false).not_null());
+            columns.push(ColumnType::large(Kind::LongBlob, Collation::Binary));
+        }
+        columns
+    };
+    spec.columns = columns_of(version);
+    let added = [OwnedDatum::Int(ADDED), OwnedDatum::Bytes(b"added".to_vec())];
+    let kept = (0..columns().len()).map(Origin::Column);
+    let new = added.into_iter().map(Origin::Value);
+    let origins: Vec<Origin> = kept.chain(new).take(spec.columns.len()).collect();
+    let older = |v| OlderRows { columns: columns_of(v), origins: origins.clone() };
+    spec.older = (0..version).map(older).collect();
+}
+
+/// What the number column that came later has in rows of before.
+const ADDED: i64 = -7;
+/// A row with as long a padding has it in the other column that came later, too.
+const DOUBLED_BYTES: usize = 3000;
+
 pub fn encode(table: &Table, row: &Row) -> Vec<u8> {
     let number = |n: Option<i64>| n.map_or(Datum::Null, Datum::Int);
-    let datums = [Datum::Int(row.id), number(row.a), number(row.u), Datum::Bytes(&row.pad)];
+    let mut datums = vec![Datum::Int(row.id), number(row.a), number(row.u), Datum::Bytes(&row.pad)];
+    if table.layout().columns() > datums.len() {
+        let doubled = row.pad.len() >= DOUBLED_BYTES;
+        datums.push(Datum::Int(row.id));
+        datums.push(if doubled { Datum::Bytes(&row.pad) } else { Datum::Null });
+    }
     let mut out = Vec::new();
     table.layout().encode(&datums, &mut out).expect("the row fits its columns");
     out
@@ -52,6 +83,14 @@ pub fn decode(layout: &RowLayout, bytes: &[u8]) -> Row {
     let Datum::Bytes(pad) = layout.decode(bytes, 3).expect("a whole row") else {
         panic!("padding is bytes")
     };
+    if layout.columns() > columns().len() {
+        let of = |column| layout.decode(bytes, column).expect("a whole row");
+        let doubled = if pad.len() >= DOUBLED_BYTES { Datum::Bytes(pad) } else { Datum::Null };
+        match of(4) {
+            Datum::Int(ADDED) => assert_eq!(of(5), Datum::Bytes(b"added")),
+            of_row => assert_eq!((of_row, of(5)), (of(0), doubled)),
+        }
+    }
     Row { id: number(0).expect("not null"), a: number(1), u: number(2), pad: pad.to_vec() }
 }
 
@@ -76,6 +115,7 @@ pub fn system_spec() -> TableSpec {
         clustered: vec![KeyPart::whole(0)],
         secondaries: Vec::new(),
         autoinc_column: None,
+        older: Vec::new(),
     }
 }
 
@@ -117,6 +157,7 @@ pub fn spec(engine: &Engine, hidden: bool) -> Result<TableSpec> {
         clustered: if hidden { Vec::new() } else { vec![KeyPart::whole(0)] },
         secondaries: secondaries(engine.new_index_id()?, engine.new_index_id()?),
         autoinc_column: (!hidden).then_some(0),
+        older: Vec::new(),
     })
 }
 
@@ -124,7 +165,8 @@ pub fn spec(engine: &Engine, hidden: bool) -> Result<TableSpec> {
 fn definition(spec: &TableSpec, storage: &TableStorage) -> Vec<u8> {
     let mut out = storage.space.0.to_le_bytes().to_vec();
     out.push(u8::from(spec.clustered.is_empty()));
-    out.push(u8::from(spec.secondaries.get(2).is_some_and(|s| s.unique)));
+    let unique = u8::from(spec.secondaries.get(2).is_some_and(|s| s.unique));
+    out.push(unique | (spec.older.len() as u8) << 1);
     for (index, root) in &storage.roots {
         out.extend_from_slice(&index.0.to_le_bytes());
         out.extend_from_slice(&root.0.to_le_bytes());
@@ -143,9 +185,9 @@ fn parse_definition(id: i64, d: &[u8]) -> (TableSpec, TableStorage) {
         .collect();
     let mut secondaries = secondaries(roots[1].0, roots[2].0);
     if let Some((index, _)) = roots.get(3) {
-        secondaries.push(extra_index(*index, d[5] == 1));
+        secondaries.push(extra_index(*index, d[5] & 1 == 1));
     }
-    let spec = TableSpec {
+    let mut spec = TableSpec {
         id: TableId(id as u64),
         name: "t".into(),
         columns: columns(),
@@ -153,7 +195,9 @@ fn parse_definition(id: i64, d: &[u8]) -> (TableSpec, TableStorage) {
         clustered: if d[4] == 1 { Vec::new() } else { vec![KeyPart::whole(0)] },
         secondaries,
         autoinc_column: (d[4] == 0).then_some(0),
+        older: Vec::new(),
     };
+    lay_out(&mut spec, usize::from(d[5] >> 1));
     (spec, TableStorage { space, roots })
 }
 
@@ -288,6 +332,23 @@ pub fn create_index(
     let system = engine.system_table(0);
     assert!(client.update(&system, &key(&system, id), &row)?);
     engine.open_table(&spec, storage)
+}
+
+/// Columns come or go instantly, up to the commit; what the table is to be opened with after it ([`relaid`]).
+pub fn relay(engine: &Engine, client: &mut Client, table: &Table) -> Result<TableSpec> {
+    let mut spec = table.spec().clone();
+    let version = spec.older.len() + 1;
+    lay_out(&mut spec, version);
+    let id = spec.id.0 as i64;
+    let row = dictionary_row(engine, id, &definition(&spec, &table.storage()));
+    let system = engine.system_table(0);
+    assert!(client.update(&system, &key(&system, id), &row)?);
+    Ok(spec)
+}
+
+/// The table as it is after the commit.
+pub fn relaid(engine: &Engine, table: &Table, spec: &TableSpec) -> Result<Arc<Table>> {
+    engine.open_relaid(spec, table.storage())
 }
 
 /// DROP TABLE up to the commit; afterwards the storage is dropped.

@@ -498,7 +498,8 @@ impl Actor {
     /// DDL on the client's own tables, in a transaction of its own.
     fn define(&mut self) -> std::result::Result<(), ()> {
         let n = self.own.len() as u64;
-        let done = match self.rng.below(3) {
+        let done = match self.rng.below(4) {
+            3 if n > 0 => self.relay(),
             0 if n > 0 => self.drop_table(),
             1 if n > 0 => self.create_index(),
             _ if n < 3 => self.create_table(),
@@ -543,6 +544,26 @@ impl Actor {
         let table = self.check(made)?;
         self.world.oracle().wrote(self.trx, definition_key(&table), Some(definition(&table)));
         if self.commit_definition()? {
+            self.world.registry.tables().insert(key_of(&table), Arc::clone(&table));
+            self.own[n] = table;
+        }
+        Ok(())
+    }
+
+    /// Columns come or go; old rows stay as they are.
+    fn relay(&mut self) -> Step<()> {
+        let n = self.rng.below(self.own.len() as u64) as usize;
+        let table = Arc::clone(&self.own[n]);
+        if table.spec().older.len() == 100 {
+            return self.commit().map_err(|()| End::Off);
+        }
+        trace!(self, "other columns for {}", table.id());
+        let spec = common::relay(&self.world.engine, &mut self.client, &table);
+        let spec = self.check(spec)?;
+        self.world.oracle().wrote(self.trx, definition_key(&table), Some(definition(&table)));
+        if self.commit_definition()? {
+            let relaid = common::relaid(&self.world.engine, &table, &spec);
+            let table = self.check(relaid)?;
             self.world.registry.tables().insert(key_of(&table), Arc::clone(&table));
             self.own[n] = table;
         }
