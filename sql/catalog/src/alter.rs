@@ -13,7 +13,7 @@
 //! 5. Everybody who looks for a table by its id sees it under its old or its new name.
 
 use crate::names::Definition;
-use crate::{Catalog, CatalogError, IndexDef, TableCache, TableDef};
+use crate::{Catalog, CatalogError, IndexDef, Statistics, TableCache, TableDef};
 use base::IndexId;
 use engine::{Client, Table};
 use mdl::Mode;
@@ -23,8 +23,9 @@ use sync::Deadline;
 
 /// How the rows of an altered table come along.
 pub enum Alter<'f, E> {
-    /// They stay. Indexes without an id are built, those that the definition lacks any more are dropped;
-    /// columns keep their places and types, and rows their order.
+    /// They stay. Indexes without an id are built, those that the definition lacks any more are dropped; columns keep
+    /// their places and the form of their bytes, and rows their order. Or else the definition has taken the rows over
+    /// ([`TableDef::take_over_rows`]): then no index is built.
     InPlace,
     /// Into new storage, by this function, which gets the old table and the new one.
     Copy(&'f mut CopyRows<'f, E>),
@@ -200,6 +201,8 @@ impl Catalog {
         def.storage = old.def.storage.clone();
         def.storage.roots.retain(|(id, _)| !gone.contains(id));
         let old_table = Arc::clone(old.open(self.engine())?);
+        let mut statistics = Statistics::default();
+        let relaid = def.older.len() != old.def.older.len();
         self.transact(client, |c, client| {
             for index in def.indexes.iter().filter(|i| !is_in(&old.def.indexes, i.id)) {
                 let rows = old.statistics().rows();
@@ -211,14 +214,22 @@ impl Catalog {
                 client.note_autoinc(&old_table, autoinc_start - 1)?;
             }
             c.replace_table(client, &old.def, &def)?;
+            if relaid {
+                c.engine().relay(client, &old_table);
+            }
+            statistics = c.carry_statistics(client, old, &def)?;
             others.iter().try_for_each(|(_, other)| c.store_table(client, other))?;
             // Last: their records must be the transaction's last ones.
             gone.iter().try_for_each(|id| c.engine().drop_index(client, &old_table, *id))?;
             Ok::<_, CatalogError>(())
         })?;
-        let table = self.engine().open_table(&def.spec(), def.storage.clone())?;
+        let (spec, storage) = (def.spec(), def.storage.clone());
+        let table = match relaid {
+            true => self.engine().open_relaid(&spec, storage)?,
+            false => self.engine().open_table(&spec, storage)?,
+        };
         let made = Definition::opened(def, table);
-        made.set_statistics(old.statistics());
+        made.set_statistics(statistics);
         Ok(made)
     }
 
@@ -231,6 +242,7 @@ impl Catalog {
         fill: &mut CopyRows<'_, E>,
     ) -> Result<Definition, E> {
         let old_table = Arc::clone(old.open(self.engine()).map_err(CatalogError::from)?);
+        def.forget_older();
         self.transact(client, |c, client| {
             let made = c.engine().create_table(client, &def.spec()).map_err(CatalogError::from)?;
             def.storage = made.storage();

@@ -408,6 +408,7 @@ impl Catalog {
         autoinc_start: u64,
         fill: &mut FillRows<'_, E>,
     ) -> Result<Definition, E> {
+        def.forget_older();
         self.transact(client, |c, client| {
             let table = c.engine().create_table(client, &def.spec()).map_err(CatalogError::from)?;
             def.storage = table.storage();

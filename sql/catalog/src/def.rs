@@ -7,7 +7,7 @@
 //! 3. The clustered index is the first of the list: the primary key, else a unique index over whole NOT
 //!    NULL columns; without such an index the engine clusters by a hidden row id.
 
-use crate::{ForeignKeyDef, PERFORMANCE_SCHEMA};
+use crate::{ForeignKeyDef, OlderColumns, PERFORMANCE_SCHEMA};
 use base::{IndexId, SpaceId, TableId};
 use engine::{IndexSpec, TableSpec, TableStorage};
 use std::borrow::Cow;
@@ -91,6 +91,8 @@ pub struct ColumnDef {
     pub hidden: bool,
     /// CHARACTER SET or COLLATE was written for the column: SHOW CREATE TABLE writes it, too.
     pub own_collation: bool,
+    /// What rows have that were there before the column, as the only column of a row ([`crate::OlderColumns`]).
+    pub initial: Option<Vec<u8>>,
 }
 
 impl ColumnDef {
@@ -107,6 +109,7 @@ impl ColumnDef {
             invisible: false,
             hidden: false,
             own_collation: false,
+            initial: None,
         }
     }
 
@@ -252,6 +255,8 @@ pub struct TableDef {
     pub created_us: i64,
     /// Space and root pages.
     pub storage: TableStorage,
+    /// Layouts that rows in that storage were written under before columns came or went, the oldest first.
+    pub older: Vec<OlderColumns>,
 }
 
 impl TableDef {
@@ -278,6 +283,7 @@ impl TableDef {
             comment: String::new(),
             created_us: 0,
             storage: TableStorage { space: SpaceId(0), roots: Vec::new() },
+            older: Vec::new(),
         }
     }
 
@@ -389,6 +395,7 @@ impl TableDef {
             clustered: self.clustered().map(|p| p.parts.clone()).unwrap_or_default(),
             secondaries: self.secondaries().iter().map(IndexDef::spec).collect(),
             autoinc_column: self.autoinc_column(),
+            older: self.older_rows(),
         }
     }
 }

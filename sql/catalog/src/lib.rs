@@ -21,6 +21,7 @@ mod error;
 mod foreign;
 mod histogram;
 mod names;
+mod older;
 mod places;
 mod standing;
 mod statistics;
@@ -40,6 +41,7 @@ pub use error::CatalogError;
 pub use foreign::{ForeignKeyDef, Referential};
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use names::{Definition, NameEntry};
+pub use older::{OlderColumns, ROW_VERSIONS_MAX};
 pub use standing::{Alias, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{

@@ -329,6 +329,28 @@ impl Catalog {
         names.into_iter().try_for_each(|name| self.erase_body(client, definition.def.id, name))
     }
 
+    /// What is known of a table goes on for its new definition over the same rows; histograms of columns that are gone, or
+    /// are others now, go.
+    pub(crate) fn carry_statistics(
+        &self,
+        client: &mut Client,
+        old: &Definition,
+        new: &TableDef,
+    ) -> Result<Statistics, CatalogError> {
+        let mut known = old.statistics();
+        let of = |def: &TableDef, name: &str| def.column(name).map(|at| def.columns[at].ty);
+        let is_same = |name: &str| of(&old.def, name) == of(new, name);
+        let gone: Vec<String> =
+            known.histograms.keys().filter(|name| !is_same(name)).cloned().collect();
+        for name in &gone {
+            if !new.temporary {
+                self.erase_body(client, new.id, name)?;
+            }
+            Arc::make_mut(&mut known.histograms).remove(name);
+        }
+        Ok(known)
+    }
+
     /// What is kept about all tables.
     pub(crate) fn load_statistics(
         &self,

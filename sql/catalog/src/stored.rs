@@ -1,18 +1,20 @@
 //! The bytes that a table's definition is stored as.
 //!
-//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at.
+//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at. One before is read.
 //! 2. Decoding checks everything: the bytes come from disk.
 
 use crate::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeyDef, Generated, IndexAttributes, IndexDef,
-    Referential, TableDef, ViewDef,
+    OlderColumns, Referential, TableDef, ViewDef,
 };
 use base::{IndexId, PageNo, SpaceId, TableId};
 use engine::TableStorage;
 use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
-const DEFINITION_VERSION: u8 = 3;
+const DEFINITION_VERSION: u8 = 4;
+/// The version before: without what is known of older rows.
+const WITHOUT_OLDER: u8 = 3;
 /// Bit of a stored key part's prefix length: the part is descending.
 const DESCENDING: u32 = 1 << 31;
 
@@ -43,18 +45,24 @@ impl TableDef {
             out.put_u64_le(index.0);
             out.put_u32_le(root.0);
         });
+        put_list(&mut out, &self.columns, |column, out| {
+            put_option(out, column.initial.as_deref(), |value, out| put_bytes(out, value));
+        });
+        put_list(&mut out, &self.older, encode_older);
         out
     }
 
     /// Reads the stored form; an error says what is wrong.
     pub fn decode(bytes: &[u8]) -> Decoded<TableDef> {
         let mut r = Reader::new(bytes);
-        match r.u8() {
-            Ok(DEFINITION_VERSION) => {}
-            Ok(_) => return Err("written by another version"),
-            Err(_) => return Err("empty definition"),
+        let version = r.u8().map_err(|_| "empty definition")?;
+        if !matches!(version, WITHOUT_OLDER | DEFINITION_VERSION) {
+            return Err("written by another version");
         }
-        let def = decode_table(&mut r)?;
+        let mut def = decode_table(&mut r)?;
+        if version == DEFINITION_VERSION {
+            decode_older(&mut r, &mut def)?;
+        }
         if r.remaining() == 0 { Ok(def) } else { Err("bytes after the definition") }
     }
 }
@@ -91,7 +99,28 @@ fn decode_table(r: &mut Reader<'_>) -> Decoded<TableDef> {
         comment,
         created_us,
         storage,
+        older: Vec::new(),
     })
+}
+
+fn encode_older(older: &OlderColumns, out: &mut Vec<u8>) {
+    put_list(out, &older.types, encode_type);
+    // 0: the column was not there.
+    put_list(out, &older.from, |from, out| out.put_u16_le(from.map_or(0, |at| at as u16 + 1)));
+}
+
+fn decode_older(r: &mut Reader<'_>, def: &mut TableDef) -> Decoded<()> {
+    let initial = list(r, |r| option(r, |r| bytes(r).map(<[u8]>::to_vec)))?;
+    if initial.len() != def.columns.len() {
+        return Err("first values of more or fewer columns than there are");
+    }
+    def.columns.iter_mut().zip(initial).for_each(|(column, value)| column.initial = value);
+    def.older = list(r, |r| {
+        let types = list(r, decode_type)?;
+        let from = list(r, |r| Ok(usize::from(r.u16_le().map_err(cut)?).checked_sub(1)))?;
+        Ok(OlderColumns { types, from })
+    })?;
+    def.check_older()
 }
 
 fn encode_index(index: &IndexDef, out: &mut Vec<u8>) {
@@ -130,9 +159,7 @@ fn decode_index(r: &mut Reader<'_>, columns: usize) -> Decoded<IndexDef> {
 
 fn encode_column(column: &ColumnDef, out: &mut Vec<u8>) {
     put_text(out, &column.name);
-    let mut ty = Vec::new();
-    column.ty.encode(&mut ty);
-    put_bytes(out, &ty);
+    encode_type(&column.ty, out);
     encode_default(&column.default, out);
     let stored = column.generated.as_ref().is_some_and(|g| g.stored);
     let own = column.own_collation;
@@ -144,11 +171,7 @@ fn encode_column(column: &ColumnDef, out: &mut Vec<u8>) {
 
 fn decode_column(r: &mut Reader<'_>) -> Decoded<ColumnDef> {
     let name = text(r)?;
-    let raw = bytes(r)?;
-    let (ty, length) = ColumnType::decode(raw).map_err(|e| e.0)?;
-    if length != raw.len() {
-        return Err("bytes after a column's type");
-    }
+    let ty = decode_type(r)?;
     let default = decode_default(r)?;
     let [auto_increment, invisible, hidden, stored, own_collation] = unflag(r)?;
     let generated = option(r, text)?.map(|text| Generated { text, stored });
@@ -165,7 +188,22 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<ColumnDef> {
         invisible,
         hidden,
         own_collation,
+        initial: None,
     })
+}
+
+fn encode_type(ty: &ColumnType, out: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    ty.encode(&mut bytes);
+    put_bytes(out, &bytes);
+}
+
+fn decode_type(r: &mut Reader<'_>) -> Decoded<ColumnType> {
+    let raw = bytes(r)?;
+    match ColumnType::decode(raw).map_err(|e| e.0)? {
+        (ty, length) if length == raw.len() => Ok(ty),
+        _ => Err("bytes after a column's type"),
+    }
 }
 
 fn encode_default(default: &DefaultValue, out: &mut Vec<u8>) {

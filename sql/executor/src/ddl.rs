@@ -13,6 +13,7 @@ mod relatives;
 mod row_format;
 mod shape;
 mod view;
+mod way;
 
 pub(crate) use alter::rebuild;
 pub(crate) use comments::{Owner, comment};

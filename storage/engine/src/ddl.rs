@@ -135,6 +135,13 @@ impl Engine {
         Ok(())
     }
 
+    /// Columns of a table come or go as part of the client's transaction, which writes the new definition; the rows stay as
+    /// they are. As in InnoDB, views of before cannot read the table any more. The caller holds it exclusively, and opens
+    /// it anew by [`Self::open_relaid`] after the commit.
+    pub fn relay(&self, client: &Client, table: &Table) {
+        self.note_makers(client.me(), table.storage().roots.into_iter().map(|(index, _)| index));
+    }
+
     /// Whether no transaction is left to be rolled back or purged in the background: nobody else touches a
     /// table that is locked exclusively.
     pub fn is_settled(&self) -> bool {

@@ -1,36 +1,25 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX: actions on a [`Shape`], then the cheapest way to the new
-//! definition.
-//!
-//! 1. Words only change: in place. Secondary indexes come and go: in place, unless background work of
-//! recovery may still touch the table. Everything else: rows are copied into new storage. 2. Affected
-//! rows, and what ALGORITHM and LOCK permit, are those of the way that MySQL goes ([`Way`]).
+//! definition ([`way`](super::way)).
 
 use super::build::Builder;
 use super::collation_of;
-use super::copy::Copier;
+use super::copy::{Copier, value_of_new};
 use super::foreign::{self, Settled};
 use super::names::{check_index_name, check_name, missing_key, not_found, unknown_key};
 use super::options::{self, AppliedOptions};
 use super::shape::Shape;
+use super::way::{How as _, Rows, Way, check_how, check_work, rows_of, way_of};
 use super::{relatives, row_format};
 use crate::columns::literal_default;
 use crate::write::duplicate;
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
-use catalog::{Alter, CatalogError, ColumnDef, DefaultValue, Definition, IndexDef, TableDef, Work};
+use catalog::{Alter, CatalogError, DefaultValue, Definition, TableDef, Work};
 use engine::{Client, Table};
 use mdl::Mode;
 use parser::ast::{self, AlterAction, AlterHow};
 use std::sync::Arc;
+use value::Collation;
 use value::name::same_name;
-use value::{Collation, ColumnType};
-
-/// How MySQL would do it, from the cheapest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
-    Instant,
-    InPlace,
-    Copy(&'static str),
-}
 
 /// ALTER TABLE.
 ///
@@ -73,12 +62,17 @@ pub fn rebuild(table: &ast::ObjectName, context: &mut Context<'_>) -> Result<(),
 
 /// What the actions ask for besides another shape.
 #[derive(Default)]
-struct AlterRequest {
-    options: AppliedOptions,
-    rename: Option<(String, String)>,
-    convert: bool,
-    force: bool,
-    order_by: Vec<ast::OrderItem>,
+pub struct AlterRequest {
+    /// Options of the table.
+    pub options: AppliedOptions,
+    /// Another schema and name.
+    pub rename: Option<(String, String)>,
+    /// CONVERT TO CHARACTER SET.
+    pub convert: bool,
+    /// Rows are to be written anew.
+    pub force: bool,
+    /// Rows are to be sorted.
+    pub order_by: Vec<ast::OrderItem>,
 }
 
 fn run(
@@ -129,14 +123,21 @@ fn run(
         false => way_of(&old.def, &new, &shape, &request, context.env.strict()),
     };
     check_how(how, way)?;
-    let in_place = !settled.must_look()
-        && !needs_copy(&old.def, &new, &shape, &request, catalog.engine().is_settled());
-    check_work(how, in_place, &new)?;
-    let copies = matches!(way, Way::Copy(_)) || how.is_copy();
+    let modes = (catalog.engine().is_settled(), context.env.strict());
+    let rows = match settled.must_look() {
+        true => Rows::Copied,
+        false => rows_of((&old.def, &new), &shape, (&request, way), modes),
+    };
+    check_work(how, rows, &new)?;
+    if rows.are_kept() {
+        keep_rows(&old.def, &mut new, &shape, context.env)?;
+    }
+    let copies = way.is_copy() || how.is_copy();
     if catalog.engine().recovery_is_forced() {
         admit_forced(&old.def, actions, &request)?;
     }
-    let plan = Plan { in_place, copies, alone: how.lock.as_deref() == Some("EXCLUSIVE") };
+    let plan =
+        Plan { in_place: rows.are_kept(), copies, alone: how.lock.as_deref() == Some("EXCLUSIVE") };
     let outcome = carry_out(&old, (new, others, settled), (&shape, plan), &request, context)?;
     let rows = if copies { outcome } else { 0 };
     let warnings = context.env.warning_count();
@@ -147,6 +148,22 @@ fn run(
     let little = actions.iter().all(is_name_or_keys) && !copies && !old.def.temporary;
     let info = if little { String::new() } else { info };
     Ok(Outcome { affected_rows: rows, info, ..Outcome::default() })
+}
+
+/// Makes `new` the definition of the rows that are there: those of before have a new column's default.
+fn keep_rows(
+    old: &TableDef,
+    new: &mut TableDef,
+    shape: &Shape,
+    env: &mut dyn Environment,
+) -> Result<(), SqlError> {
+    let origins = shape.origins();
+    for (column, _) in new.columns.iter_mut().zip(&origins).filter(|(_, o)| o.is_none()) {
+        let value = value_of_new(column, 1, env)?;
+        column.set_initial(&value.datum()).map_err(expr::damaged)?;
+    }
+    new.take_over_rows(old, &origins);
+    Ok(())
 }
 
 /// What `innodb_force_recovery` lets ALTER TABLE do: nothing but what changes nothing, and anything to temporary tables,
@@ -550,233 +567,6 @@ fn check_dependencies(old: &TableDef, new: &TableDef, shape: &Shape) -> Result<(
             );
             return Err(SqlError::Other(3959, "HY000", text));
         }
-    }
-    Ok(())
-}
-
-/// Whether the rows must be written anew.
-fn needs_copy(
-    old: &TableDef,
-    new: &TableDef,
-    shape: &Shape,
-    request: &AlterRequest,
-    settled: bool,
-) -> bool {
-    let origins = shape.origins();
-    let in_place = origins.len() == old.columns.len()
-        && origins.iter().enumerate().all(|(at, origin)| *origin == Some(at));
-    let same_values = in_place
-        && old.columns.iter().zip(&new.columns).all(|(a, b)| {
-            a.ty == b.ty
-                && a.generated.as_ref().map(|g| &g.text) == b.generated.as_ref().map(|g| &g.text)
-        });
-    let clustered = |def: &TableDef| def.clustered().map(|i| (i.id, i.parts.clone()));
-    let kept = |i: &IndexDef| {
-        i.id == base::IndexId(0)
-            || old
-                .indexes
-                .iter()
-                .any(|o| o.id == i.id && o.parts == i.parts && o.unique == i.unique)
-    };
-    let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
-    let automatic = |def: &TableDef| def.autoinc_column();
-    !same_values
-        || asks_for_new_default(old, new)
-        || old.temporary
-        || clustered(old) != clustered(new)
-        || automatic(old) != automatic(new)
-        || !new.indexes.iter().all(kept)
-        || has_new_check(old, new)
-        || (dropped && !settled)
-        || request.force
-        || request.options.engine
-        || old.options != new.options
-}
-
-/// Whether a generated column asks for the default of a column whose default is another now.
-fn asks_for_new_default(old: &TableDef, new: &TableDef) -> bool {
-    let changed = new.columns.iter().filter(|column| {
-        let before = old.columns.iter().find(|c| same_name(&c.name, &column.name));
-        before.is_some_and(|before| before.default != column.default)
-    });
-    let mut calls = changed.map(|c| format!("default({})", parser::print::quoted(&c.name)));
-    calls.any(|call| {
-        let asks = |c: &ColumnDef| c.generated.as_ref().is_some_and(|g| g.text.contains(&call));
-        new.columns.iter().any(asks)
-    })
-}
-
-/// How MySQL would do it. `strict`: the session's mode is.
-fn way_of(
-    old: &TableDef,
-    new: &TableDef,
-    shape: &Shape,
-    request: &AlterRequest,
-    strict: bool,
-) -> Way {
-    if old.temporary {
-        return Way::Copy("Cannot change column type INPLACE");
-    }
-    let mut way = Way::Instant;
-    let mut at_least = |w: Way| way = way.max(w);
-    let had_primary = old.clustered().map(|p| p.id);
-    let has_primary = new.clustered().map(|p| p.id);
-    let lost = old.primary().is_some() && new.primary().is_none();
-    if lost || (had_primary.is_some() && has_primary.is_none()) {
-        at_least(Way::Copy(
-            "Dropping a primary key is not allowed without also adding a new primary key",
-        ));
-    }
-    if had_primary != has_primary || request.force || request.options.engine {
-        at_least(Way::InPlace);
-    }
-    let new_index = new.indexes.iter().any(|i| i.id == base::IndexId(0));
-    let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
-    if new_index || dropped || old.options != new.options {
-        at_least(Way::InPlace);
-    }
-    let origins = shape.origins();
-    let survivors: Vec<usize> = origins.iter().flatten().copied().collect();
-    if !survivors.is_sorted() {
-        at_least(Way::InPlace);
-    }
-    for (column, origin) in new.columns.iter().zip(&origins) {
-        let Some(from) = origin.map(|at| &old.columns[at]) else {
-            let stored = column.generated.as_ref().is_some_and(|g| g.stored);
-            if stored {
-                at_least(Way::Copy("Cannot change column type INPLACE"));
-            } else if column.auto_increment {
-                at_least(Way::InPlace);
-            }
-            continue;
-        };
-        let same = ColumnType { nullable: column.ty.nullable, ..from.ty } == column.ty;
-        let widened = from.ty.kind == value::Kind::VarChar
-            && ColumnType { length: column.ty.length, nullable: column.ty.nullable, ..from.ty }
-                == column.ty
-            && column.ty.length >= from.ty.length
-            && (from.ty.bytes_max() > 255) == (column.ty.bytes_max() > 255);
-        if from.auto_increment != column.auto_increment {
-            at_least(Way::Copy("Cannot change column type INPLACE"));
-        }
-        let widened = widened || has_more_members(&from.ty, &column.ty);
-        if !same && !widened {
-            at_least(Way::Copy("Cannot change column type INPLACE"));
-        } else if !(same || has_more_members(&from.ty, &column.ty))
-            || from.ty.nullable != column.ty.nullable
-        {
-            at_least(Way::InPlace);
-        }
-        if from.ty.nullable && !column.ty.nullable && !strict {
-            at_least(Way::Copy(
-                "cannot silently convert NULL values, as required in this SQL_MODE",
-            ));
-        }
-        if from.generated.as_ref().map(|g| &g.text) != column.generated.as_ref().map(|g| &g.text) {
-            at_least(Way::Copy("Cannot change column type INPLACE"));
-        }
-    }
-    if asks_for_new_default(old, new) {
-        at_least(Way::Copy(""));
-    }
-    if has_new_check(old, new) {
-        at_least(Way::Copy("Cannot change column type INPLACE"));
-    }
-    if !request.order_by.is_empty() {
-        at_least(Way::Copy("Cannot change column type INPLACE"));
-    }
-    way
-}
-
-/// Whether rows must be looked at for a check. Names tell nothing: they follow the table's.
-fn has_new_check(old: &TableDef, new: &TableDef) -> bool {
-    let count = |def: &TableDef, text: &str| {
-        def.checks.iter().filter(|c| c.enforced && c.text == text).count()
-    };
-    new.checks.iter().any(|c| c.enforced && count(new, &c.text) > count(old, &c.text))
-}
-
-/// An ENUM or SET with other members behind those it had, in as many bytes.
-fn has_more_members(from: &ColumnType, to: &ColumnType) -> bool {
-    let (Some(before), Some(after)) = (from.members, to.members) else { return false };
-    let like = ColumnType { members: to.members, nullable: to.nullable, ..*from };
-    like == *to
-        && from.fixed_bytes() == to.fixed_bytes()
-        && before.len() <= after.len()
-        && before.names().zip(after.names()).all(|(a, b)| a == b)
-}
-
-trait How {
-    fn is_copy(&self) -> bool;
-}
-
-impl How for AlterHow {
-    fn is_copy(&self) -> bool {
-        self.algorithm.as_deref() == Some("COPY")
-    }
-}
-
-/// What ALGORITHM and LOCK promise against what this server does: rows that MySQL leaves alone are copied here, and
-/// nobody writes while rows are copied or an index is built.
-fn check_work(how: &AlterHow, in_place: bool, new: &TableDef) -> Result<(), SqlError> {
-    let builds = new.indexes.iter().any(|i| i.id == base::IndexId(0));
-    if in_place && !builds {
-        return Ok(());
-    }
-    let refuse = |what: &str, other: &str| {
-        let text = format!("{what} is not supported for this operation. Try {other}.");
-        Err(SqlError::Other(1845, "0A000", text))
-    };
-    if how.algorithm.as_deref() == Some("INSTANT") {
-        return refuse("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE");
-    }
-    match how.lock.as_deref() {
-        Some("NONE") => refuse("LOCK=NONE", "LOCK=SHARED"),
-        _ => Ok(()),
-    }
-}
-
-/// ALGORITHM and LOCK against the way that it takes.
-fn check_how(how: &AlterHow, way: Way) -> Result<(), SqlError> {
-    let algorithm = how.algorithm.as_deref().unwrap_or("DEFAULT");
-    let lock = how.lock.as_deref().unwrap_or("DEFAULT");
-    let refuse = |what: &str, reason: &str, other: &str| {
-        if reason.is_empty() {
-            let text = format!("{what} is not supported for this operation. Try {other}.");
-            return Err(SqlError::Other(1845, "0A000", text));
-        }
-        let text = format!("{what} is not supported. Reason: {reason}. Try {other}.");
-        Err(SqlError::Other(1846, "0A000", text))
-    };
-    match (algorithm, way) {
-        ("INSTANT", _) if lock != "DEFAULT" => {
-            let text = "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE";
-            return Err(SqlError::Other(1221, "HY000", text.into()));
-        }
-        ("INSTANT", Way::Copy(reason)) => {
-            let reason = match reason {
-                "Cannot change column type INPLACE" => {
-                    "Need to rebuild the table to change column type"
-                }
-                other => other,
-            };
-            return refuse("ALGORITHM=INSTANT", reason, "ALGORITHM=COPY/INPLACE");
-        }
-        ("INSTANT", Way::InPlace) => {
-            let text = "ALGORITHM=INSTANT is not supported for this operation. Try \
-                        ALGORITHM=COPY/INPLACE.";
-            return Err(SqlError::Other(1845, "0A000", text.into()));
-        }
-        ("INPLACE", Way::Copy(reason)) => {
-            return refuse("ALGORITHM=INPLACE", reason, "ALGORITHM=COPY");
-        }
-        ("COPY", _) if lock == "NONE" => {
-            return refuse("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED");
-        }
-        (_, Way::Copy(reason)) if lock == "NONE" => {
-            return refuse("LOCK=NONE", reason, "LOCK=SHARED");
-        }
-        _ => {}
     }
     Ok(())
 }

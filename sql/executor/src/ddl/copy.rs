@@ -79,7 +79,7 @@ impl Copier<'_> {
                     let next = client.reserve_autoinc(to, 1, Steps::default())?;
                     i64::try_from(next).map_or(OwnedDatum::UInt(next), OwnedDatum::Int)
                 }
-                None => self.absent(column)?,
+                None => value_of_new(column, self.rows, self.env)?,
             };
             if column.auto_increment
                 && let Some(number) = value.datum().as_u64()
@@ -129,26 +129,31 @@ impl Copier<'_> {
             _ => *value,
         }
     }
+}
 
-    /// The value of a new column in a row that has none.
-    fn absent(&mut self, column: &ColumnDef) -> Result<OwnedDatum, SqlError> {
-        match &column.default {
-            DefaultValue::None if !column.ty.nullable => {
-                if matches!(column.ty.kind, Kind::Date | Kind::DateTime | Kind::Timestamp)
-                    && self.env.strict()
-                {
-                    let (kind, value) = match column.ty.kind {
-                        Kind::Date => ("date", "0000-00-00"),
-                        _ => ("datetime", "0000-00-00 00:00:00"),
-                    };
-                    return Err(RowError::NoDate(kind, value, (&column.name, self.rows)).into());
-                }
-                Ok(implicit_default(&column.ty))
+/// The value of a new column in a row that is there, number `row`; what is computed is not known yet.
+///
+/// # Errors
+/// 1292: there is no date for it.
+pub fn value_of_new(
+    column: &ColumnDef,
+    row: u64,
+    env: &mut dyn Environment,
+) -> Result<OwnedDatum, SqlError> {
+    match &column.default {
+        DefaultValue::None if !column.ty.nullable && column.generated.is_none() => {
+            if matches!(column.ty.kind, Kind::Date | Kind::DateTime | Kind::Timestamp)
+                && env.strict()
+            {
+                let (kind, value) = match column.ty.kind {
+                    Kind::Date => ("date", "0000-00-00"),
+                    _ => ("datetime", "0000-00-00 00:00:00"),
+                };
+                return Err(RowError::NoDate(kind, value, (&column.name, row)).into());
             }
-            DefaultValue::None | DefaultValue::Now(_) | DefaultValue::Expr(_) => {
-                Ok(OwnedDatum::Null)
-            }
-            _ => default_of(column, self.env),
+            Ok(implicit_default(&column.ty))
         }
+        DefaultValue::None | DefaultValue::Expr(_) => Ok(OwnedDatum::Null),
+        _ => default_of(column, env),
     }
 }

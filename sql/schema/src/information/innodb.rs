@@ -13,7 +13,7 @@ use parser::lex::Lexer;
 use parser::token::TokenKind;
 use std::sync::Arc;
 use value::name::same_name;
-use value::{ColumnType, Kind};
+use value::{ColumnType, Datum, KeyPart, KeySpec, Kind};
 
 /// What InnoDB keeps with each row: row id, transaction, undo.
 const HIDDEN: u64 = 3;
@@ -66,7 +66,7 @@ pub(super) fn tables(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
             0_i64,
             "Single",
             0_i64,
-            0_i64,
+            def.older.len() as i64,
         ]);
     });
 }
@@ -94,11 +94,26 @@ pub(super) fn columns(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
                 main,
                 precise,
                 length,
-                0_i64,
-                Cell::Null,
+                i64::from(column.initial.is_some()),
+                initial(column).map_or(Cell::Null, |hex| Cell::Text(hex.into())),
             ]);
         }
     });
+}
+
+/// In hexadecimal, what rows have that were there before the column came instantly: integers and text as InnoDB stores them;
+/// of other types it is not told.
+fn initial(column: &ColumnDef) -> Option<String> {
+    let value = column.initial_value()?;
+    let mut bytes = Vec::new();
+    match value.datum() {
+        Datum::Int(_) | Datum::UInt(_) => {
+            let whole = KeySpec::new(vec![KeyPart::whole(0)]);
+            whole.encode_prefix(&[column.ty.not_null()], &[value.datum()], &mut bytes).ok()?;
+        }
+        other => bytes.extend_from_slice(other.as_bytes()?),
+    }
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// InnoDB's main type, precise type and length of a column.
