@@ -381,6 +381,7 @@ fn a_killed_session_closes() {
 }
 
 mod cursors;
+mod ddl_crashes;
 mod insert_ids;
 mod parameters;
 mod schemas;
