@@ -135,6 +135,32 @@ fn the_warm_set_is_dumped_at_the_stop_and_loaded_at_the_start() {
     assert_eq!(server.sql("SELECT @@innodb_buffer_pool_dump_now"), "0");
 }
 
+/// Threads of the server's own apply redo and roll back: how far they were is among the stages that are over.
+#[test]
+fn recovery_is_told_as_stages() {
+    let folder = TempDir::new();
+    let mut server = Server::start(folder.path());
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c VARCHAR(200)); CREATE TABLE d.u (a INT)");
+    let mut lost = server.converse();
+    lost.ask("BEGIN; INSERT INTO d.t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, REPEAT('x', 200) FROM n");
+    // Whose commit makes the log durable.
+    server.sql("INSERT INTO d.u VALUES (1)");
+    server.kill();
+    let server = ["current", "history-long"]
+        .iter()
+        .fold(Server::with(), |with, which| {
+            with.option(format!("--performance-schema-consumer-events-stages-{which}=ON"))
+        })
+        .start(folder.path());
+    let told = "SELECT EVENT_NAME, WORK_COMPLETED = WORK_ESTIMATED, WORK_ESTIMATED > 0 FROM performance_schema.events_stages_history_long
+                WHERE EVENT_NAME LIKE 'stage/limpid/recovery%' ORDER BY 1";
+    until(&server, told, |told| told.lines().count() == 2);
+    let expected =
+        "stage/limpid/recovery: applying redo\t1\t1\nstage/limpid/recovery: rolling back\t1\t1";
+    assert_eq!(server.sql(told), expected);
+    assert_eq!(server.sql("SELECT COUNT(*) FROM d.t"), "0");
+}
+
 /// The six levels of the specification, by its SQL.
 #[test]
 fn latches_are_switched_before_anything_uses_them() {

@@ -7,6 +7,7 @@ mod memory;
 mod prepared;
 mod sockets;
 mod stages;
+mod stopped;
 mod tables;
 mod variables;
 mod waits;
@@ -375,6 +376,39 @@ fn histories_and_digests_have_the_room_that_options_give() {
     assert_eq!(session.ask(listed), ["2\t1"]);
     let chosen = "SELECT @@performance_schema_events_statements_history_long_size, @@performance_schema_accounts_size";
     assert_eq!(session.ask(chosen), ["10000\t-1"]);
+}
+
+/// The histories of all sessions do not need those of each.
+#[test]
+fn the_histories_of_all_stand_alone() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    server.sql(
+        "UPDATE performance_schema.setup_consumers SET ENABLED = IF(NAME LIKE '%_long', 'YES', 'NO')
+         WHERE NAME LIKE 'events_statements_history%' OR NAME LIKE 'events_transactions_history%'",
+    );
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()").concat();
+    session.ask("BEGIN; INSERT INTO d.t VALUES (77, 1); ROLLBACK");
+    session.send("SELECT nothing FROM d.t");
+    drop(session.receive());
+    let of = |table: &str, columns: &str| {
+        server.sql(&format!(
+            "SELECT {columns} FROM performance_schema.{table} WHERE THREAD_ID = {thread}"
+        ))
+    };
+    assert_eq!(of("events_statements_history", "COUNT(*)"), "0");
+    assert_eq!(of("events_transactions_history", "COUNT(*)"), "0");
+    let texts = of("events_statements_history_long", "CONCAT(SQL_TEXT, ' ', MYSQL_ERRNO)");
+    let expected = [
+        "BEGIN 0",
+        "INSERT INTO d.t VALUES (77, 1) 0",
+        "ROLLBACK 0",
+        "SELECT nothing FROM d.t 1054",
+    ];
+    assert!(expected.iter().all(|text| texts.lines().any(|line| line == *text)), "{texts}");
+    let states = of("events_transactions_history_long", "STATE");
+    assert!(states.lines().any(|state| state == "ROLLED BACK"), "{states}");
 }
 
 #[test]

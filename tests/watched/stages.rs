@@ -53,7 +53,7 @@ fn a_copying_alter_tells_how_far_it_is() {
     let alters =
         ["ALTER TABLE d.big MODIFY n VARCHAR(20)", "ALTER TABLE d.big MODIFY n DECIMAL(20, 2)"];
     let setup = "performance_schema.setup_instruments WHERE NAME LIKE 'stage/%' AND ENABLED = 'YES' AND PROPERTIES = 'progress'";
-    assert_eq!(server.sql(&format!("SELECT COUNT(*) FROM {setup}")), "3");
+    assert_eq!(server.sql(&format!("SELECT COUNT(*) FROM {setup}")), "6");
     server.sql("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'");
     let rows = seen_during((&mut observer, &mut worker), stages, alters);
     let mut cells: Vec<&str> = rows.first().expect("a stage").split('\t').collect();
@@ -75,6 +75,7 @@ fn a_copying_alter_tells_how_far_it_is() {
                    WHERE COUNT_STAR > 0 AND MAX_TIMER_WAIT > 0 ORDER BY 1";
     let build = "stage/innodb/alter table (read PK and internal sort)";
     assert_eq!(server.sql(counted), format!("{build}\n{stage}"));
+    rolled_back(&server, &mut worker);
     // It may have the first one's type already.
     worker.ask(alters[1]);
     over(&server, &mut worker, (alters[0], stage));
@@ -84,6 +85,17 @@ fn a_copying_alter_tells_how_far_it_is() {
     );
     worker.ask(alters[0]);
     assert_eq!(server.sql(counted), "");
+}
+
+/// A rollback of many rows tells how far it is.
+fn rolled_back(server: &Server, worker: &mut Conversation) {
+    let long = "performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'events_stages_history_long'";
+    server.sql(&format!("UPDATE {}", long.replace("NO", "YES")));
+    worker.ask("BEGIN; UPDATE d.big SET n = n + 1; ROLLBACK");
+    let told = "SELECT EVENT_NAME, WORK_COMPLETED = WORK_ESTIMATED, WORK_ESTIMATED > 1000, NESTING_EVENT_TYPE
+                FROM performance_schema.events_stages_history_long";
+    assert_eq!(server.sql(told), "stage/limpid/rolling back\t1\t1\tSTATEMENT");
+    server.sql(&format!("TRUNCATE performance_schema.events_stages_history_long; UPDATE {long}"));
 }
 
 /// Stages that are over, of a statement that copies the table.

@@ -280,11 +280,19 @@ impl SessionHistory {
         self.shared.rings.take().statements.each_mut(StatementRecord::rest);
     }
 
-    /// Says how the statement that was added last failed.
+    /// Says how the statement that was added last, to the session's history or to that of all, failed.
     #[cold]
-    pub fn fails(&self, failure: Failure) {
-        if let Some(record) = self.shared.rings.take().statements.last_mut() {
-            record.failure = Some(Box::new(failure));
+    pub fn fails(&self, failure: Failure, (own, long): (bool, bool)) {
+        let failure = Box::new(failure);
+        if long {
+            let is_mine = |record: &&mut StatementRecord| record.thread_id == self.shared.thread_id;
+            // The latest of this thread.
+            if let Some(record) = lock(&LONG).from_last_mut().find(is_mine) {
+                record.failure = Some(failure.clone());
+            }
+        }
+        if own && let Some(record) = self.shared.rings.take().statements.last_mut() {
+            record.failure = Some(failure);
         }
     }
 }
@@ -319,17 +327,25 @@ impl HistoryWriter<'_> {
         number
     }
 
-    /// Adds a statement that ended; `long`: also to the history of all sessions.
+    /// Adds a statement that ended to the session's history, `own`, and to that of all sessions, `long`.
     #[inline(always)]
-    pub fn add_statement(&mut self, end: &StatementEnd<'_>, recorded: &Recorded<'_>, long: bool) {
+    pub fn add_statement(
+        &mut self,
+        end: &StatementEnd<'_>,
+        recorded: &Recorded<'_>,
+        (own, long): (bool, bool),
+    ) {
         let event_id = self.number();
         let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
+        if long {
+            add_long(&id, end, recorded);
+        }
+        if !own {
+            return;
+        }
         match self.rings.statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) {
             Some(place) => write(place, &id, end, recorded),
             None => lose(RECORDS_MAX.load(Relaxed)),
-        }
-        if long {
-            add_long(&id, end, recorded);
         }
     }
 
@@ -585,21 +601,45 @@ mod tests {
                 text: RecordedText::Written(text.as_bytes()),
                 digest: None,
             };
-            history.open().add_statement(&end, &recorded, n == 12);
+            history.open().add_statement(&end, &recorded, (true, n == 12));
         }
         let expected: Vec<_> = (3..13).map(|n| format!("SELECT {n}")).collect();
         assert_eq!(texts(), expected);
         let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
         assert_eq!((last.event_id, last.times_ns, last.rows), (13, Some((100, 112)), (12, 0, 0)));
-        history.fails(Failure { code: 1064, state: *b"42000", text: "no".into() });
+        let failure = Failure { code: 1064, state: *b"42000", text: "no".into() };
+        history.fails(failure, (true, false));
         let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
         assert_eq!(last.failure.unwrap().code, 1064);
-        let long = long_statement_history();
-        assert_eq!(long.iter().filter(|record| record.thread_id == 77).count(), 1);
+        let long = || -> Vec<_> {
+            let all = long_statement_history().into_iter().filter(|record| record.thread_id == 77);
+            all.map(|record| (record.event_id, record.failure.map(|f| f.code))).collect()
+        };
+        assert_eq!(long(), [(13, None)]);
+        // Into that of all alone.
+        let recorded = Recorded {
+            instrument: 1,
+            now_ns: 200,
+            text: RecordedText::Written(b"long"),
+            digest: None,
+        };
+        let end = StatementEnd {
+            ns: Some(1),
+            rows_sent: 0,
+            rows_examined: 0,
+            rows_affected: 0,
+            more: None,
+        };
+        history.open().add_statement(&end, &recorded, (false, true));
+        let failure = Failure { code: 1146, state: *b"42S02", text: "no".into() };
+        history.fails(failure, (false, true));
+        assert_eq!(long(), [(13, None), (14, Some(1146))]);
+        let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
+        assert_eq!((last.event_id, last.failure.unwrap().code), (13, 1064));
         empty_statement_histories();
         assert!(texts().is_empty());
         drop(history);
-        assert_eq!(long_statement_history().len(), long.len());
+        assert_eq!(long().len(), 2);
     }
 
     fn a_session_that_rests_gives_its_digests_rows_back() {
@@ -619,7 +659,7 @@ mod tests {
                 text: RecordedText::Written(b""),
                 digest: Some(row),
             };
-            history.open().add_statement(&end, &recorded, false);
+            history.open().add_statement(&end, &recorded, (true, false));
         };
         let mine = || statement_histories().into_iter().rfind(|r| r.thread_id == 79).unwrap();
         let row = DigestRow::alone(key.clone(), "SELECT ?");
@@ -651,7 +691,7 @@ mod tests {
             Recorded { instrument: 1, now_ns: 9, text: RecordedText::Written(b""), digest: None };
         let begun = TransactionRecord { begin_ns: 5, ..TransactionRecord::default() };
         let statement = |history: &mut SessionHistory| {
-            history.open().add_statement(&end, &recorded, false);
+            history.open().add_statement(&end, &recorded, (true, false));
         };
         let mine = |all: Vec<(u64, TransactionRecord)>| -> Vec<_> {
             let mine = all.into_iter().filter(|(thread_id, _)| *thread_id == 78);

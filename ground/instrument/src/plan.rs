@@ -32,6 +32,8 @@ pub struct Plan {
     pub digests: bool,
     /// The session's history has its statements.
     pub history: bool,
+    /// The history of all sessions has them.
+    pub history_long: bool,
     /// Transactions are counted.
     pub transactions: bool,
     /// The history, or who looks at what goes on, is told of transactions.
@@ -55,6 +57,7 @@ impl Plan {
             cpu: false,
             digests: false,
             history: false,
+            history_long: false,
             transactions: false,
             tells_transactions: false,
             transaction_history: false,
@@ -101,6 +104,7 @@ impl Plan {
             cpu: !none && consumes(Consumer::StatementsCpu),
             digests: consumes(Consumer::StatementsDigest),
             history: keeps(Consumer::StatementsHistory),
+            history_long: keeps(Consumer::StatementsHistoryLong),
             transactions,
             tells_transactions: transactions && consumes(Consumer::TransactionsCurrent),
             transaction_history: keeps(Consumer::TransactionsHistory),

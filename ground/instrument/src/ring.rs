@@ -40,6 +40,13 @@ impl<R> Ring<R> {
         self.records.get(self.next.wrapping_sub(1))
     }
 
+    /// All, the latest first, to be changed.
+    pub fn from_last_mut(&mut self) -> impl Iterator<Item = &mut R> {
+        let next = self.next.min(self.records.len());
+        let (new, old) = self.records.split_at_mut(next);
+        new.iter_mut().rev().chain(old.iter_mut().rev())
+    }
+
     /// The latest, to be changed.
     pub fn last_mut(&mut self) -> Option<&mut R> {
         self.records.get_mut(self.next.wrapping_sub(1))

@@ -37,7 +37,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
-use sync::{Deadline, Event, Mutex, WaitResult, WorkerSlot};
+use sync::{Deadline, Event, Mutex, Stage, WaitResult, WorkerSlot};
 
 instrument::classes! {
     static TOLD: MutexClass = "wait/synch/mutex/limpid/recovery_told";
@@ -433,13 +433,22 @@ fn tell_once(engine: &Engine, told: &mut String, what: &str, error: &Error) {
     }
 }
 
+instrument::classes! {
+    static APPLY: StageClass = "stage/limpid/recovery: applying redo";
+    static ROLL_BACK: StageClass = "stage/limpid/recovery: rolling back";
+}
+
 /// Applies waiting redo. The leader stays until nothing waits.
 fn sweeper(engine: &Weak<Engine>, stop: &Stop, leader: bool) {
     let mut told = String::new();
+    let mut stage = None;
     while !stop.is_set() {
         let Some(engine) = engine.upgrade() else { return };
         let swept = engine.pool().sweep();
         if leader {
+            let (left, total) = (engine.pool().redo_pages_left(), engine.pool().redo_pages_total());
+            let stage = stage.get_or_insert_with(|| Stage::begin(&APPLY, total));
+            stage.has_done(total.saturating_sub(left));
             engine.tell_progress();
             engine.tell_damage();
         }
@@ -470,6 +479,7 @@ fn sweeper(engine: &Weak<Engine>, stop: &Stop, leader: bool) {
 /// Rolls back, purges, removes orphans; ends when the sweep has ended too.
 fn finisher(engine: &Weak<Engine>, stop: &Stop, tables: &TableFinder, live: &BTreeSet<SpaceId>) {
     let mut told = String::new();
+    let mut stage = None;
     let mut orphans = true;
     // It may wait for room in the log: in nobody's way.
     let Some(worker) = engine.upgrade().and_then(|engine| engine.slots().acquire_worker()) else {
@@ -490,6 +500,13 @@ fn finisher(engine: &Weak<Engine>, stop: &Stop, tables: &TableFinder, live: &BTr
             }
             () => Ok(0),
         };
+        let p = engine.recovery_progress();
+        if p.losers_total > 0 && stage.is_none() {
+            stage = Some(Stage::begin(&ROLL_BACK, p.losers_total));
+        }
+        if let Some(stage) = &stage {
+            stage.has_done(p.losers_done);
+        }
         engine.tell_progress();
         let failed = engine.pool().failed() || engine.log().failed();
         let wait = match step {

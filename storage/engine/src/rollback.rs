@@ -28,7 +28,15 @@ use base::{Error, IndexId, PageId, PageNo, Result, SpaceId, TableId, UNDO_SPACE}
 use btree::{Fit, Release, Tree};
 use std::sync::Arc;
 use stdx::bytes::{Reader, Truncated};
+use sync::Stage;
 use trx::{RecordKind, UndoPos, UndoRecord};
+
+instrument::classes! {
+    static ROLL_BACK: StageClass = "stage/limpid/rolling back";
+}
+
+/// A transaction of so many records tells how far its rollback is, whenever as many are undone.
+const RECORDS_UNTIL_TOLD: u64 = 1024;
 
 /// What is known of a table that an undo record names.
 pub(crate) enum Lookup {
@@ -60,6 +68,9 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<bool> {
         let mut bytes = Vec::new();
+        let total = self.segment.records();
+        let is_long = self.progress.is_some() && until.is_none() && total >= RECORDS_UNTIL_TOLD;
+        let stage = is_long.then(|| Stage::begin(&ROLL_BACK, total));
         while self.segment.last() != until {
             let at = self.segment.last();
             if at.is_none() {
@@ -75,8 +86,14 @@ impl Writer<'_> {
             if !self.undo_record(&record, tables, b)? {
                 return Ok(false);
             }
+            let left = self.segment.records();
             if let Some(progress) = self.progress {
-                progress.set_changes(self.segment.records());
+                progress.set_changes(left);
+            }
+            if let Some(stage) = &stage
+                && left.is_multiple_of(RECORDS_UNTIL_TOLD)
+            {
+                stage.has_done(total.saturating_sub(left));
             }
         }
         Ok(true)

@@ -8,7 +8,7 @@ use super::transaction::Transaction;
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
-    Consumer, Counter, CounterPage, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure,
+    Counter, CounterPage, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure,
     HistoryWriter, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests,
     SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named, statement_of,
 };
@@ -313,7 +313,8 @@ impl Events {
         if self.plan.history || own.is_some() {
             let mut history = open(&mut self.history, slot);
             if self.plan.history {
-                history.add_statement(&end, &recorded(self.instrument, &ended, row), false);
+                let recorded = recorded(self.instrument, &ended, row);
+                history.add_statement(&end, &recorded, (true, false));
             }
             if let Some(own) = own {
                 history.add_own_transaction(own, self.plan.transaction_history);
@@ -368,11 +369,11 @@ impl Events {
             };
             let row = self.digest.and_then(|place| self.digests.row(place));
             add_up(page, self.instrument, (&ended, row), &end, took_ns);
-            is_recorded = self.plan.history;
+            let to = (self.plan.history, self.plan.history_long);
+            is_recorded = to.0 | to.1;
             if is_recorded {
-                let long = instrument::consumes(Consumer::StatementsHistoryLong);
                 let recorded = recorded(self.instrument, &ended, row);
-                open(&mut self.history, slot).add_statement(&end, &recorded, long);
+                open(&mut self.history, slot).add_statement(&end, &recorded, to);
             }
         } else {
             self.watch.take(page, &mut EventSums::default());
@@ -404,7 +405,7 @@ impl Events {
     #[cold]
     pub fn fails(&self, failure: Failure) {
         if let Some(history) = &self.history {
-            history.fails(failure);
+            history.fails(failure, (self.plan.history, self.plan.history_long));
         }
     }
 }

@@ -125,8 +125,8 @@ impl TransactionEvents {
         times: Times,
         kind: TransactionKind,
     ) {
-        let keep = keep && instrument::consumes(Consumer::TransactionsHistory);
         let long = keep && instrument::consumes(Consumer::TransactionsHistoryLong);
+        let keep = keep && instrument::consumes(Consumer::TransactionsHistory);
         if let Some((open, ending)) = self.ended {
             history.end_transaction(record(open, ending, times.1, false), keep, long);
         }

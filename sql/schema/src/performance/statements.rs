@@ -125,8 +125,10 @@ pub(super) fn histogram_global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 /// `events_statements_histogram_by_digest`.
 pub(super) fn histogram_by_digest(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for digest in instrument::digests().iter().filter(|digest| is_shown(digest)) {
+        let mut row = Vec::from(key_cells(digest));
+        let keys = row.len();
         for bucket in histogram_cells(&digest.totals.histogram) {
-            let mut row = Vec::from(key_cells(digest));
+            row.truncate(keys);
             row.extend(bucket);
             rows.push(&row);
         }
