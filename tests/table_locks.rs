@@ -211,6 +211,120 @@ fn user_locks_end_with_their_session_and_kill_ends_a_wait() {
     assert_eq!(server.sql("SELECT IS_FREE_LOCK('l')"), "1");
 }
 
+/// Waits until a session waits for a user-level lock of this name; true.
+fn pends(server: &Server, name: &str) -> bool {
+    let count = format!(
+        "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type = 'USER LEVEL LOCK' \
+         AND object_name = '{name}' AND lock_type = 'EXCLUSIVE' AND lock_duration = 'EXPLICIT' \
+         AND lock_status = 'PENDING'"
+    );
+    (0..400).any(|_| {
+        testkit::pause(10);
+        server.sql(&count) == "1"
+    })
+}
+
+#[test]
+fn user_locks_are_counted_by_name_without_case() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    let own = a.ask("SELECT CONNECTION_ID()").concat();
+    let taken =
+        "SELECT GET_LOCK('One', 0), GET_LOCK('ONE', 0), GET_LOCK('two', -1), GET_LOCK('n', NULL)";
+    assert_eq!(a.ask(taken), ["1\t1\t1\t1"]);
+    let used = server.sql("SELECT IS_USED_LOCK('one'), IS_FREE_LOCK('One'), IS_FREE_LOCK('three')");
+    assert_eq!(used, format!("{own}\t0\t1"));
+    let of_others = "SELECT RELEASE_LOCK('one'), RELEASE_LOCK('three'), RELEASE_ALL_LOCKS()";
+    assert_eq!(server.sql(of_others), "0\tNULL\t0");
+    // A transaction's end gives none back; each was taken so often.
+    a.ask("BEGIN; COMMIT");
+    assert_eq!(a.ask("SELECT RELEASE_LOCK('one'), IS_USED_LOCK('one')"), [format!("1\t{own}")]);
+    assert_eq!(a.ask("SELECT GET_LOCK('one', 0), RELEASE_ALL_LOCKS()"), ["1\t4"]);
+    assert_eq!(server.sql("SELECT IS_FREE_LOCK('one'), IS_USED_LOCK('two')"), "1\tNULL");
+    for (bad, number, said) in [
+        ("''", 3057, "Incorrect user-level lock name ''"),
+        ("NULL", 3057, "Incorrect user-level lock name 'NULL'"),
+        (&format!("'{}'", "n".repeat(65)), 4163, "should not exceed 64 characters"),
+    ] {
+        for call in ["GET_LOCK({}, 0)", "RELEASE_LOCK({})", "IS_FREE_LOCK({})", "IS_USED_LOCK({})"]
+        {
+            let error = server.sql_error(&format!("SELECT {}", call.replace("{}", bad)));
+            assert!(error.contains(&number.to_string()) && error.contains(said), "{call}: {error}");
+        }
+    }
+    let longest = format!("'{}'", "\u{e4}".repeat(64));
+    assert_eq!(server.sql(&format!("SELECT GET_LOCK({longest}, 0)")), "1");
+    let left =
+        "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%'";
+    assert_eq!(server.sql(left), "0");
+}
+
+#[test]
+fn user_locks_that_wait_for_each_other_are_a_deadlock() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let (mut a, mut b) = (server.converse(), server.converse());
+    a.ask("BEGIN; UPDATE d.t SET c = 7 WHERE id = 1");
+    assert_eq!(a.ask("SELECT GET_LOCK('a', 0)"), ["1"]);
+    assert_eq!(b.ask("SELECT GET_LOCK('b', 0)"), ["1"]);
+    b.send("SELECT GET_LOCK('a', 60)");
+    assert!(pends(&server, "a"));
+    a.ask("SELECT GET_LOCK('b', 60)");
+    let errors = "SELECT SUM(SUM_ERROR_RAISED) FROM performance_schema.events_errors_summary_global_by_error \
+                  WHERE ERROR_NUMBER = 3058";
+    assert_eq!(server.sql(errors), "1");
+    // No transaction ends by that, and every lock is still where it was.
+    assert_eq!(a.ask("SELECT c FROM d.t"), ["7"]);
+    assert_eq!(a.ask("SELECT RELEASE_LOCK('a')"), ["1"]);
+    assert_eq!(b.receive(), ["1"]);
+    // A wait for a table is in the same graph.
+    b.ask("LOCK TABLES d.u WRITE");
+    a.ask("COMMIT");
+    assert_eq!(a.ask("SELECT GET_LOCK('c', 0)"), ["1"]);
+    a.send("SELECT COUNT(*) FROM d.u");
+    find_session(&server, "SELECT COUNT(*) FROM d.u");
+    testkit::pause(200);
+    let mut begun = std::time::Instant::now();
+    b.send("SELECT GET_LOCK('c', 60)");
+    a.receive();
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    // The reader is the lighter of the two: 1213. It keeps its user-level lock.
+    let errors = errors.replace("3058", "1213");
+    assert_eq!(server.sql(&errors), "1");
+    assert_eq!(a.ask("SELECT RELEASE_LOCK('c')"), ["1"]);
+    assert_eq!(b.receive(), ["1"]);
+    // Woken at once, not by looking now and then.
+    b.ask("UNLOCK TABLES");
+    assert_eq!(b.ask("SELECT GET_LOCK('d', 0)"), ["1"]);
+    a.send("SELECT GET_LOCK('d', 60)");
+    assert!(pends(&server, "d"));
+    begun = std::time::Instant::now();
+    b.ask("DO RELEASE_LOCK('d')");
+    assert_eq!(a.receive(), ["1"]);
+    assert!(begun.elapsed().as_millis() < 1000, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn whose_client_has_gone_waits_for_no_user_lock() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let (mut a, mut b) = (server.converse(), server.converse());
+    assert_eq!(a.ask("SELECT GET_LOCK('l', 0)"), ["1"]);
+    assert_eq!(b.ask("SELECT GET_LOCK('k', 0)"), ["1"]);
+    b.send("SELECT GET_LOCK('l', -1)");
+    assert!(pends(&server, "l"));
+    drop(b);
+    let gone = (0..100).any(|_| {
+        testkit::pause(50);
+        server.sql("SELECT IS_FREE_LOCK('k')") == "1"
+    });
+    assert!(gone, "{}", server.sql("SHOW PROCESSLIST"));
+    let left =
+        "SELECT object_name FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%'";
+    assert_eq!(server.sql(left), "l");
+}
+
 /// Statements of a session without autocommit, and whether another one waits for the table afterwards, as with MySQL 9.7.
 const WITHOUT_AUTOCOMMIT: [(&str, bool); 16] = [
     ("CREATE TABLE r2 (id INT)", false),

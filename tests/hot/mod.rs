@@ -38,6 +38,9 @@ impl Host for Nobody {
 impl Wake for Nobody {
     fn wake(&self) {}
     fn cut(&self) {}
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// No reply of these tests is larger than the send buffer.

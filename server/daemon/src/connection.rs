@@ -118,6 +118,11 @@ impl Wake for Socket {
         self.woken.store(true, Ordering::Relaxed);
         let _ = shutdown(&self.fd, Shutdown::Both);
     }
+
+    fn is_lost(&self) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::RDHUP)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n| n > 0)
+    }
 }
 
 /// The way out, for results that are sent before their statement ends.

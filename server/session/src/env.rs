@@ -103,6 +103,8 @@ pub struct Env {
     pub random: Option<expr::functions::Random>,
     /// Sequences of seeded RANDs, by where they stand and in which statement.
     pub seeded: Vec<((usize, u64), expr::functions::Random)>,
+    /// What GET_LOCK took.
+    pub user_locks: mdl::UserLocks,
     /// Statements begun.
     pub statements: u64,
     /// `SET timestamp`: NOW() stands still. Changed by [`Env::set_timestamp`].
@@ -114,10 +116,16 @@ impl Env {
     pub fn new(server: Arc<Server>, id: u64, host: String) -> Self {
         let told = Arc::<Told>::default();
         let vars = SessionVars::new(&server.globals, &told);
+        let watch = {
+            let server = Arc::clone(&server);
+            Arc::new(move |_: &[u64]| server.registry.end_lost(id))
+        };
+        let user_locks = mdl::UserLocks::new(Arc::clone(server.catalog.mdl()), watch);
         let mut env = Self {
             vars,
             told,
             server,
+            user_locks,
             user_vars: HashMap::new(),
             database: None,
             database_changes: 0,

@@ -81,10 +81,6 @@ impl Viewer for Env {
         self.server.registry.connected.list(by)
     }
 
-    fn user_locks(&self) -> Vec<(String, u64)> {
-        expr::functions::user_locks()
-    }
-
     fn status_by(&self, by: Option<ConnectedBy>) -> Vec<StatusRow> {
         self.server.registry.status_by(by)
     }
@@ -304,6 +300,10 @@ impl Environment for Env {
             Arc::new(end) as mdl::Watch
         });
         mdl::Patience { limit, slices, watch }
+    }
+
+    fn user_locks(&mut self) -> Option<&mut mdl::UserLocks> {
+        Some(&mut self.user_locks)
     }
 
     fn forget_warnings(&mut self, kept: u64) {

@@ -29,6 +29,8 @@ pub trait Wake: Send + Sync {
     fn wake(&self);
     /// The same, and the client finds its connection closed, whatever the thread is at.
     fn cut(&self);
+    /// The client has closed its end of the connection.
+    fn is_lost(&self) -> bool;
 }
 
 struct Identity {
@@ -243,6 +245,15 @@ impl Registry {
             self.slots.session(slot).kill(sync::KILL_CONNECTION);
             identity.wake.cut();
         }
+    }
+
+    /// Kills the session with this connection id if its client has gone.
+    pub fn end_lost(&self, id: u64) {
+        self.for_each(|slot, identity| {
+            if identity.id == id && identity.wake.is_lost() {
+                slot.kill(sync::KILL_CONNECTION);
+            }
+        });
     }
 
     /// Kills every session whose user is one of these.

@@ -117,7 +117,7 @@ impl Core {
     pub fn release_everything(&mut self) {
         self.rollback_work();
         self.tables.unlock_everything(self.client.slot());
-        executor::release_user_locks(self.env.id);
+        self.env.user_locks.release_all(self.client.slot());
     }
 
     /// Everything back to a new session's state.

@@ -18,8 +18,6 @@ pub fn state_of(
     match (wait, lock) {
         (Some(METADATA), Some(Namespace::Table)) if verb == "FLUSH" => "Waiting for table flush",
         (Some(METADATA), lock) => lock.unwrap_or(Namespace::Table).wait_state(),
-        // GET_LOCK looks again and again.
-        (Some(SLEEP), _) if text.to_ascii_uppercase().contains("GET_LOCK") => "User lock",
         (Some(SLEEP), _) => "User sleep",
         (Some(COMMIT), _) => "waiting for handler commit",
         // The engine's stages are no states of their own.

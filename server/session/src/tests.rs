@@ -25,6 +25,9 @@ impl Host for Nobody {
 impl Wake for Nobody {
     fn wake(&self) {}
     fn cut(&self) {}
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// Takes what is sent in the middle of a result.

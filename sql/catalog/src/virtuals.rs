@@ -53,10 +53,6 @@ pub trait Viewer {
     fn connected(&self, _by: ConnectedBy) -> Vec<ConnectedRow> {
         Vec::new()
     }
-    /// Locks of GET_LOCK: their names, and the connections that have them.
-    fn user_locks(&self) -> Vec<(String, u64)> {
-        Vec::new()
-    }
     /// Status counters by account, user or host; `None`: by session.
     fn status_by(&self, _by: Option<ConnectedBy>) -> Vec<StatusRow> {
         Vec::new()

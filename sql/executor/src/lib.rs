@@ -46,7 +46,6 @@ mod virtual_change;
 mod write;
 
 pub use damage::named;
-pub use expr::functions::release_user_locks;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};

@@ -53,6 +53,10 @@ pub trait Environment: catalog::Viewer + Variables {
         let limit = wait.map(std::time::Duration::from_secs);
         mdl::Patience { limit, slices: false, watch: None }
     }
+    /// What GET_LOCK took; `None` of what is no session.
+    fn user_locks(&mut self) -> Option<&mut mdl::UserLocks> {
+        None
+    }
     /// Forgets what was warned of after the first so many conditions.
     fn forget_warnings(&mut self, _kept: u64) {}
     /// Collation of literals: `collation_connection`.

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`mode`] (what conflicts with what), [`object`] (a lockable name), [`registry`] (names
 //! to objects), [`locks`] (acquire and release, the fast path), `queue` (the slow path), `wait`
-//! (waiting and deadlocks), [`turns`] (DDL that lets others pass), [`held`] (a caller's list of its grants), [`report`] (who holds what).
+//! (waiting and deadlocks), [`turns`] (DDL that lets others pass), [`held`] (a caller's list of its grants), [`user`] (GET_LOCK),
+//! [`report`] (who holds what).
 //!
 //! Invariants
 //! 1. A weak grant (S, SH, SR, SW, SWLP on objects, IX on scopes) normally is one word in the owner's
@@ -28,6 +29,7 @@ mod queue;
 pub mod registry;
 pub mod report;
 pub mod turns;
+pub mod user;
 mod wait;
 
 pub use held::Held;
@@ -36,3 +38,4 @@ pub use mode::{Mode, Namespace};
 pub use object::{Object, WAIT_CLASS};
 pub use report::{LockRow, Status};
 pub use turns::{Patience, Watch};
+pub use user::UserLocks;

@@ -77,6 +77,16 @@ impl Mdl {
         }
     }
 
+    /// The object of a name that somebody has used.
+    pub(crate) fn find(
+        &self,
+        namespace: Namespace,
+        schema: &str,
+        name: &str,
+    ) -> Option<Arc<Object>> {
+        self.registry.find(&name_of(namespace, schema, name))
+    }
+
     /// All writes: IX for writers, S for FLUSH TABLES WITH READ LOCK.
     #[must_use]
     pub fn global(&self) -> &Arc<Object> {

@@ -79,6 +79,12 @@ impl Namespace {
         )
     }
 
+    /// Whether grants of its objects may be in slots.
+    #[must_use]
+    pub(crate) const fn has_weak(self) -> bool {
+        !matches!(self, Namespace::UserLevelLock)
+    }
+
     /// Which byte of a slot's `scoped_ix` counts the IX grants of a namespace that is one object.
     #[inline]
     #[must_use]
@@ -192,17 +198,21 @@ impl Mode {
     /// Whether objects of the namespace can be locked so.
     #[must_use]
     pub const fn valid_in(self, namespace: Namespace) -> bool {
-        if namespace.scoped() { matches!(self, IX | S | X) } else { !matches!(self, IX) }
+        match namespace {
+            Namespace::UserLevelLock => matches!(self, X),
+            _ if namespace.scoped() => matches!(self, IX | S | X),
+            _ => !matches!(self, IX),
+        }
     }
 
     /// Whether the mode is compatible with itself and all like it, so that slots suffice for it.
     #[inline]
     #[must_use]
     pub const fn weak_in(self, namespace: Namespace) -> bool {
-        if namespace.scoped() {
-            matches!(self, IX)
-        } else {
-            matches!(self, S | SH | SR | SW | SWLP)
+        match namespace {
+            Namespace::UserLevelLock => false,
+            _ if namespace.scoped() => matches!(self, IX),
+            _ => matches!(self, S | SH | SR | SW | SWLP),
         }
     }
 

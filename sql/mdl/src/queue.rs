@@ -9,6 +9,7 @@
 use crate::locks::{Mdl, MdlError, scope_count};
 use crate::mode::Mode;
 use crate::object::{Id, Object, State, Ticket};
+use crate::turns::Watch;
 use crate::wait::Waiting;
 use std::sync::Arc;
 use stdx::Ordering;
@@ -26,6 +27,27 @@ impl Mdl {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), MdlError> {
+        self.acquire_ticket(slot, (object, mode), deadline, None)
+    }
+
+    /// Takes a lock of GET_LOCK, telling `watch` now and then, while it waits, whom it waits for.
+    pub(crate) fn acquire_watched(
+        &self,
+        slot: &SessionSlot,
+        object: &Arc<Object>,
+        deadline: Deadline,
+        watch: &Watch,
+    ) -> Result<(), MdlError> {
+        self.acquire_ticket(slot, (object, Mode::X), deadline, Some(watch))
+    }
+
+    fn acquire_ticket(
+        &self,
+        slot: &SessionSlot,
+        (object, mode): (&Arc<Object>, Mode),
+        deadline: Deadline,
+        watch: Option<&Watch>,
+    ) -> Result<(), MdlError> {
         let namespace = object.namespace();
         assert!(mode.valid_in(namespace), "{mode:?} is no mode of {namespace:?}");
         let owner = self.slots.session_index(slot) as u64;
@@ -34,7 +56,7 @@ impl Mdl {
         let (number, granted) = {
             let mut state = object.state.lock();
             let number = state.resume(paused).unwrap_or_else(|| state.ask(owner, mode));
-            if strong {
+            if strong && namespace.has_weak() {
                 // Rule 1; under the mutex, so that nobody scans for this ticket before.
                 object.update_closed(&state);
                 asym::heavy();
@@ -43,7 +65,7 @@ impl Mdl {
             (number, state.granted.iter().any(|t| t.number == number))
         };
         if !granted {
-            self.wait(Waiting { object, number, owner, mode }, deadline)?;
+            self.wait(Waiting { object, number, owner, mode, watch }, deadline)?;
         } else if paused.is_some() {
             self.waiters.remove(owner);
         }
@@ -81,6 +103,9 @@ impl Mdl {
     pub(crate) fn holders(&self, object: &Object) -> Holders {
         let id = object.id();
         let mut found = Vec::new();
+        if !id.namespace().has_weak() {
+            return found;
+        }
         for slot in self.slots.sessions() {
             let owner = || self.slots.session_index(slot) as u64;
             if let Some(count) = scope_count(slot, id) {

@@ -73,6 +73,11 @@ impl Registry {
         object
     }
 
+    /// The object of a name, if there is one.
+    pub(crate) fn find(&self, name: &Name) -> Option<Arc<Object>> {
+        self.names.read().map.get(name).cloned()
+    }
+
     fn place(&self, names: &mut Names, name: Name) -> Arc<Object> {
         let place = names.places;
         assert!(place < 1 << PLACE_BITS, "16 million names are locked or held at once");

@@ -138,7 +138,7 @@ impl Mdl {
     }
 
     /// 0 when the session has gone.
-    fn session_id(&self, index: usize) -> u64 {
+    pub(crate) fn session_id(&self, index: usize) -> u64 {
         self.slots.session(index).session_id.load(Ordering::Relaxed)
     }
 }

@@ -157,9 +157,9 @@ impl Waiters {
         let object = Arc::clone(w.object);
         let (mode, number, round) = (w.mode, w.number, waits.next_round());
         let joined = waits.turns.contains_key(&w.owner).then(|| waits.slice_at(w)).flatten();
-        let limits = match waits.turns.get_mut(&w.owner) {
+        let limits = match waits.turns.get_mut(&w.owner).filter(|_| w.watch.is_none()) {
             Some(turn) => turn.limits(deadline, joined),
-            None => Limits { until: deadline, slice: None, watch: None },
+            None => Limits { until: deadline, slice: None, watch: w.watch.cloned() },
         };
         let in_slice = limits.slice.is_some();
         let wait = Wait { object, number, mode, round, paused: false, in_slice };
@@ -275,7 +275,8 @@ impl Mdl {
     pub fn pass(&self, slot: &SessionSlot) -> Result<(), MdlError> {
         let owner = self.slots.session_index(slot) as u64;
         let Some((wait, limits, gap)) = self.waiters.gap(owner) else { return Ok(()) };
-        let w = Waiting { object: &wait.object, number: wait.number, owner, mode: wait.mode };
+        let (object, number, mode) = (&wait.object, wait.number, wait.mode);
+        let w = Waiting { object, number, owner, mode, watch: None };
         let passed = self.stand_aside(&w, &limits, gap);
         // A weak request has no place to keep: the fast path would not find it again.
         if passed.is_err() || wait.mode.weak_in(wait.object.namespace()) {

@@ -6,6 +6,9 @@ struct Silent;
 impl Wake for Silent {
     fn wake(&self) {}
     fn cut(&self) {}
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 #[test]

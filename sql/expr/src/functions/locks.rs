@@ -1,14 +1,16 @@
 //! User-level locks: GET_LOCK and its kin.
 //!
-//! 1. A lock is a name in one table of the process, held by a connection so and so often. 2. Names are of
-//! 1 to 64 characters and compare without case. 3. Who waits is woken when a lock goes, and looks again.
+//! 1. A lock is a metadata lock of the session ([`mdl::UserLocks`]). 2. Names are of 1 to 64 characters and compare
+//! without case.
 
 use super::call::{Answer, Call, NULL};
 use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use catalog::CatalogError;
+use mdl::{MdlError, UserLocks};
+use std::time::Duration;
+use sync::{Deadline, SessionSlot};
 use value::ColumnType;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -60,36 +62,6 @@ fn id_type(d: &mut Derive<'_>) -> Derived {
     Ok(ColumnType { nullable: true, ..d.uint(21) })
 }
 
-struct Held {
-    connection: u64,
-    count: u64,
-}
-
-instrument::classes! {
-    static LATCH: MutexClass = "wait/synch/mutex/sql/LOCK_user_level";
-}
-static HELD: LazyLock<sync::Mutex<HashMap<String, Held>>> =
-    LazyLock::new(|| sync::Mutex::new(&LATCH, HashMap::new()));
-
-/// Gives back every lock of a connection; how many.
-pub fn release_all(connection: u64) -> u64 {
-    let mut released = 0;
-    HELD.lock().retain(|_, held| {
-        let own = held.connection == connection;
-        released += if own { held.count } else { 0 };
-        !own
-    });
-    released
-}
-
-/// Every lock that is held: its name, and the connection that has it.
-pub fn held() -> Vec<(String, u64)> {
-    let held = HELD.lock();
-    let mut list: Vec<_> = held.iter().map(|(name, by)| (name.clone(), by.connection)).collect();
-    list.sort();
-    list
-}
-
 /// The lock's name, folded.
 fn name(c: &mut Call<'_, '_>) -> Result<String, SqlError> {
     let shown = c.text(0);
@@ -117,38 +89,41 @@ fn bad_name(shown: &str) -> SqlError {
     SqlError::Other(3057, "42000", text)
 }
 
+/// The locks of this session.
+fn locks<'c>(c: &'c mut Call<'_, '_>) -> Result<&'c mut UserLocks, SqlError> {
+    let nobody = || SqlError::Other(1105, "HY000", "User-level locks are a session's".into());
+    c.env.user_locks().ok_or_else(nobody)
+}
+
+/// Runs something with the slot of this session.
+fn in_slot<T>(run: impl FnOnce(&SessionSlot) -> T) -> Result<T, SqlError> {
+    let nobody = || SqlError::Other(1105, "HY000", "User-level locks are a session's".into());
+    sync::with_current(|slot| slot.map(run)).ok_or_else(nobody)
+}
+
 fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    /// How often a waiter looks again, in seconds: locks go by the second, not by the row.
-    const LOOK_S: f64 = 0.02;
+    /// What MySQL waits at most, in seconds: a year.
+    const FOREVER_S: f64 = 31_536_000.0;
     if c.is_null(0) {
         return Err(null_name());
     }
-    let mut left = if c.is_null(1) { 0.0 } else { c.double(1) };
-    let forever = left < 0.0;
+    let seconds = if c.is_null(1) { 0.0 } else { c.double(1) };
+    let deadline = match seconds {
+        s if s < 0.0 || s >= FOREVER_S => Deadline::Never,
+        s => Deadline::after(Duration::from_secs_f64(s)),
+    };
     let name = name(c)?;
-    let connection = c.env.connection_id();
-    loop {
-        {
-            let mut held = HELD.lock();
-            match held.get_mut(&name) {
-                None => {
-                    held.insert(name, Held { connection, count: 1 });
-                    return Ok(1i64.into());
-                }
-                Some(lock) if lock.connection == connection => {
-                    lock.count += 1;
-                    return Ok(1i64.into());
-                }
-                Some(_) => {}
-            }
-        }
-        if !forever && left <= 0.0 {
-            return Ok(0i64.into());
-        }
-        if !c.env.sleep(if forever { LOOK_S } else { left.min(LOOK_S) }) {
-            return Err(SqlError::Storage(base::Error::Killed));
-        }
-        left -= LOOK_S;
+    let locks = locks(c)?;
+    match in_slot(|slot| locks.get(slot, &name, deadline))? {
+        Ok(got) => Ok(got.into()),
+        Err(MdlError::Deadlock) => Err(SqlError::Other(
+            3058,
+            "HY000",
+            "Deadlock found when trying to get user-level lock; try rolling back \
+             transaction/releasing locks and restarting lock acquisition."
+                .into(),
+        )),
+        Err(error) => Err(CatalogError::from(error).into()),
     }
 }
 
@@ -157,37 +132,27 @@ fn release_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Err(null_name());
     }
     let name = name(c)?;
-    let connection = c.env.connection_id();
-    let mut held = HELD.lock();
-    match held.get_mut(&name) {
-        None => Ok(NULL),
-        Some(lock) if lock.connection != connection => Ok(0i64.into()),
-        Some(lock) => {
-            lock.count -= 1;
-            if lock.count == 0 {
-                held.remove(&name);
-            }
-            Ok(1i64.into())
-        }
-    }
+    let locks = locks(c)?;
+    Ok(in_slot(|slot| locks.release(slot, &name))?.map_or(NULL, Into::into))
 }
 
 fn release_all_locks<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(release_all(c.env.connection_id()).into())
+    let locks = locks(c)?;
+    Ok(in_slot(|slot| locks.release_all(slot))?.into())
 }
 
 fn is_free_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    if c.is_null(0) {
-        return Err(null_name());
-    }
-    let name = name(c)?;
-    Ok((!HELD.lock().contains_key(&name)).into())
+    Ok(owner(c)?.is_none().into())
 }
 
 fn is_used_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(owner(c)?.map_or(NULL, Into::into))
+}
+
+fn owner(c: &mut Call<'_, '_>) -> Result<Option<u64>, SqlError> {
     if c.is_null(0) {
         return Err(null_name());
     }
     let name = name(c)?;
-    Ok(HELD.lock().get(&name).map_or(NULL, |lock| lock.connection.into()))
+    Ok(locks(c)?.owner(&name))
 }

@@ -35,7 +35,6 @@ pub use compared::{
     AS_DAY, AS_INTEGER_QUIETLY, AS_LISTED_MOMENT, AS_LISTED_SPAN, AS_MOMENT, AS_NUMBER,
     AS_NUMBER_QUIETLY, AS_SPAN, TEMPORAL_OF_TEXT, is_conversion, is_number_of_text,
 };
-pub use locks::{held as user_locks, release_all as release_user_locks};
 pub use numeric::{Random, moments_of};
 pub use string::base64;
 

@@ -36,23 +36,6 @@ pub(super) fn metadata_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>)
             Cell::Null,
         ]);
     }
-    // GET_LOCK has a table of its own.
-    let threads: HashMap<u64, u64> = owners.values().map(|p| (p.id, p.thread_id)).collect();
-    for (number, (name, connection)) in (1_u64..).zip(context.viewer.user_locks()) {
-        rows.push(&cells![
-            Namespace::UserLevelLock.object_type(),
-            Cell::Null,
-            name,
-            Cell::Null,
-            number,
-            "EXCLUSIVE",
-            "EXPLICIT",
-            "GRANTED",
-            Cell::Null,
-            threads.get(&connection).copied(),
-            Cell::Null,
-        ]);
-    }
 }
 
 /// A session's own table: nobody else sees it.
