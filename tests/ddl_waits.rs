@@ -110,6 +110,69 @@ fn others_pass(blocker: &str, ddl: &str, others: &str, end: Option<&str>) {
 
 const IDLE: &str = "BEGIN; SELECT c FROM d.t";
 
+/// Readers of 200 ms and more that overlap without end: DDL in slices does not get through, and says who they are.
+#[test]
+fn ddl_among_long_readers_gives_up_and_names_them() {
+    const READ: &str = "SELECT SLEEP(0.";
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let stop = AtomicBool::new(false);
+    let mut changer = server.converse();
+    std::thread::scope(|scope| {
+        // A slice makes those who come in it begin together; so that they do not end together, each takes another time.
+        for n in 0..16 {
+            let (server, stop) = (&server, &stop);
+            scope.spawn(move || {
+                testkit::pause(13 * n);
+                again_and_again(server, &format!("{READ}{}) FROM d.t", 200 + 13 * n), stop)
+            });
+        }
+        testkit::pause(300);
+        let begun = Instant::now();
+        let alter = "SET limpid_ddl_lock_wait_timeout = 2; ALTER TABLE d.t ADD e INT";
+        let said = changer.ask(&format!("{alter}; SHOW WARNINGS"));
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        stop.store(true, Ordering::Relaxed);
+        let error = "Error\t1205\tLock wait timeout exceeded; try restarting transaction";
+        assert!(said.first().is_some_and(|line| line == error), "{:?}: {said:?}", begun.elapsed());
+        let held = "Note\t1205\tSHARED_READ lock of table `d`.`t`, granted: connection ";
+        let named = said[1..].iter().filter(|line| line.starts_with(held) && line.contains(READ));
+        assert!(named.count() > 1, "{said:#?}");
+    });
+    assert_eq!(server.sql("SHOW COLUMNS FROM d.t LIKE 'e'"), "");
+    drop(changer);
+}
+
+#[test]
+fn who_gives_up_is_told_who_idles_in_a_transaction() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut holder = server.converse();
+    let id = holder.ask("SELECT CONNECTION_ID()").concat();
+    holder.ask("BEGIN; SELECT c FROM d.t");
+    let mut other = server.converse();
+    for statement in [
+        "DROP TABLE d.t NOWAIT",
+        "DROP TABLE d.t WAIT 1",
+        "SET limpid_ddl_wait = queue; ALTER TABLE d.t NOWAIT ADD x INT",
+        "SET lock_wait_timeout = 1; DROP TABLE d.a, d.t",
+    ] {
+        let said = other.ask(&format!("{statement}; SHOW WARNINGS"));
+        assert_eq!(said.len(), 2, "{statement}: {said:#?}");
+        let held = format!(
+            "Note\t1205\tSHARED_READ lock of table `d`.`t`, granted: connection {id} (root@"
+        );
+        let note = &said[1];
+        let idle = note.contains(", in a transaction for ") && note.contains(" s, idle for ");
+        assert!(note.starts_with(&held) && idle, "{statement}: {note}");
+        assert!(note.ends_with(", last statement: SELECT 'answered 2'"), "{statement}: {note}");
+    }
+    // The next error of that kind, of a row, has nothing of it.
+    holder.ask("COMMIT; BEGIN; UPDATE d.t SET c = 2");
+    let said = other.ask("SET innodb_lock_wait_timeout = 1; UPDATE d.t SET c = 3; SHOW WARNINGS");
+    assert_eq!(said, ["Error\t1205\tLock wait timeout exceeded; try restarting transaction"]);
+}
+
 #[test]
 fn readers_pass_an_alter_behind_an_idle_transaction() {
     others_pass(IDLE, "ALTER TABLE d.t ADD e INT", "SELECT c FROM d.t", Some("COMMIT"));

@@ -5,7 +5,7 @@ use crate::diagnostics::{Diagnostics, Level};
 use crate::server::Server;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, SessionVars, Told, Value, VarId};
-use executor::AutoincMode;
+use executor::{AutoincMode, Environment, WarningLevel};
 use expr::UserVariable;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -305,6 +305,30 @@ impl Env {
     /// Adds an error to the diagnostics area.
     pub fn note_error(&mut self, code: u16, text: &str) {
         self.diagnostics.add(Level::Error, code, text.to_string());
+    }
+
+    /// After an error: a note for each who was in the way of the session's request for a metadata lock, which timed out.
+    #[cold]
+    pub fn note_blockers(&mut self, code: u16) {
+        /// So many are named.
+        const NAMED_MAX: usize = 5;
+        let blame = sync::with_current(|slot| self.server.catalog.mdl().take_blame(slot?));
+        let Some(mdl::Blame { what: (namespace, schema, name), blockers }) = blame else { return };
+        let mut what = namespace.object_type().to_lowercase();
+        for part in [schema, name].iter().filter(|part| !part.is_empty()) {
+            what.push_str(if what.ends_with('`') { "." } else { " " });
+            what.push_str(&parser::print::quoted(part));
+        }
+        for blocker in blockers.iter().take(NAMED_MAX) {
+            let (lock, status) = (blocker.mode.lock_type(), blocker.status.name().to_lowercase());
+            let who = self.server.registry.who(blocker.slot);
+            let text = format!("{lock} lock of {what}, {status}: connection {who}");
+            Environment::warn(self, WarningLevel::Note, code, text);
+        }
+        if let Some(more) = blockers.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+            let text = format!("{more} more locks of {what} are in the way");
+            Environment::warn(self, WarningLevel::Note, code, text);
+        }
     }
 
     /// The connection's collation becomes the session's variables, as SET NAMES does it.

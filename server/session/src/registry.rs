@@ -53,6 +53,9 @@ struct Identity {
     status_before: Vec<u64>,
 }
 
+/// Characters of a statement in [`Registry::who`].
+const BLAMED_CHARS_MAX: usize = 200;
+
 /// A session, to who looks through them all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
@@ -244,6 +247,29 @@ impl Registry {
         if is_idle && entry.is_in_transaction() && ns >= idle_s.saturating_mul(1_000_000_000) {
             self.slots.session(slot).kill(sync::KILL_CONNECTION);
             identity.wake.cut();
+        }
+    }
+
+    /// Who is in a slot and in somebody's way, in words: its number and user, how long it has been in a transaction, and
+    /// what it does or did last.
+    pub fn who(&self, slot: usize) -> String {
+        let entry = self.entry(slot);
+        let named =
+            entry.identity.lock().as_ref().map(|i| format!("{} ({}@{})", i.id, i.user, i.host));
+        let Some(named) = named else { return "one that has ended".into() };
+        let (activity, since_ns, text) = entry.read_last();
+        let s = sync::now_ns().saturating_sub(since_ns) / 1_000_000_000;
+        let begun_us = entry.transaction().since_us;
+        let age_s = (host::clock::unix_micros() as i64).saturating_sub(begun_us) / 1_000_000;
+        let open = match begun_us {
+            0 => String::new(),
+            _ => format!(", in a transaction for {age_s} s"),
+        };
+        let text: String = String::from_utf8_lossy(&text).chars().take(BLAMED_CHARS_MAX).collect();
+        match activity == Activity::Sleep as u32 {
+            true if text.is_empty() => format!("{named}{open}, idle for {s} s"),
+            true => format!("{named}{open}, idle for {s} s, last statement: {text}"),
+            false => format!("{named}{open}, for {s} s in: {text}"),
         }
     }
 

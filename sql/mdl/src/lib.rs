@@ -36,6 +36,6 @@ pub use held::Held;
 pub use locks::{Mdl, MdlError};
 pub use mode::{Mode, Namespace};
 pub use object::{Object, WAIT_CLASS};
-pub use report::{LockRow, Status};
+pub use report::{Blame, Blocker, LockRow, Status};
 pub use turns::{Patience, Watch};
 pub use user::UserLocks;

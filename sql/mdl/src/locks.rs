@@ -211,6 +211,7 @@ impl Mdl {
     /// Gives back whatever the session still holds, wherever it is: the end of a session.
     pub fn release_session(&self, slot: &SessionSlot) {
         self.end_turn(slot);
+        drop(self.take_blame(slot));
         for word in &slot.grants {
             if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Relaxed))
                 && let Some(object) = self.registry.by_place(id)

@@ -6,6 +6,7 @@ use crate::locks::{Mdl, scope_count};
 use crate::mode::{Mode, Namespace};
 use crate::object::{Id, Object, Ticket};
 use crate::queue::blockers;
+use crate::wait::Waiting;
 use std::sync::Arc;
 use stdx::Ordering;
 use sync::SessionSlot;
@@ -40,6 +41,26 @@ pub struct LockRow {
     pub session_id: u64,
     /// Distinguishes the grants and requests that are there at a time: an address or what is made of one.
     pub id: u64,
+}
+
+/// Who was in the way of a request that gave up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// What was to be locked: the kind of name, the database, the name.
+    pub what: (Namespace, String, String),
+    /// The conflicting grants and the requests before it.
+    pub blockers: Vec<Blocker>,
+}
+
+/// A grant or request in the way of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocker {
+    /// The owner's slot number.
+    pub slot: usize,
+    /// How it locks.
+    pub mode: Mode,
+    /// Granted or pending.
+    pub status: Status,
 }
 
 impl LockRow {
@@ -121,6 +142,40 @@ impl Mdl {
             blockers(object, &state, &self.holders(object), &ticket)
         };
         found.into_iter().map(|o| self.session_id(o as usize)).collect()
+    }
+
+    /// Who was in the way of the session's last request if it timed out; tells it once.
+    #[must_use]
+    pub fn take_blame(&self, slot: &SessionSlot) -> Option<Blame> {
+        self.waiters.take_blame(self.slots.session_index(slot) as u64)
+    }
+
+    /// Keeps for [`Mdl::take_blame`] who is in the way of a request that is about to give up.
+    #[cold]
+    pub(crate) fn blame(&self, w: &Waiting<'_>) {
+        if w.watch.is_some() {
+            return;
+        }
+        let (namespace, name) = (w.object.namespace(), w.object.name());
+        let (granted, pending) =
+            (w.mode.conflicts_granted(namespace), w.mode.conflicts_pending(namespace));
+        let of = |slot: u64, mode, status| Blocker { slot: slot as usize, mode, status };
+        let holders = self.holders(w.object);
+        let in_slots = holders.iter().map(|(owner, mode)| of(*owner, *mode, Status::Granted));
+        let blockers = {
+            let state = w.object.state.lock();
+            let tickets = state.granted.iter().map(|t| of(t.owner, t.mode, Status::Granted));
+            let first = state.pending.iter().filter(|t| t.number != w.number && !t.paused);
+            let first = first.map(|t| of(t.owner, t.mode, Status::Pending));
+            let all = in_slots.chain(tickets).chain(first);
+            all.filter(|b| {
+                let conflicting = if b.status == Status::Granted { granted } else { pending };
+                b.slot as u64 != w.owner && conflicting & b.mode.bit() != 0
+            })
+            .collect()
+        };
+        let what = (namespace, name.schema.to_string(), name.name.to_string());
+        self.waiters.keep_blame(w.owner, Blame { what, blockers });
     }
 
     fn row(&self, object: &Object, mode: Mode, status: Status, slot: usize) -> LockRow {

@@ -16,6 +16,7 @@
 use crate::locks::{Mdl, MdlError};
 use crate::mode::Mode;
 use crate::object::Object;
+use crate::report::Blame;
 use crate::wait::Waiting;
 use std::collections::HashMap;
 use std::fmt;
@@ -124,6 +125,8 @@ struct Waits {
     waits: HashMap<u64, Wait>,
     turns: HashMap<u64, Turn>,
     rounds: u64,
+    /// Who was in the way of an owner's last request, which timed out.
+    blames: HashMap<u64, Blame>,
 }
 
 /// Who waits for which ticket, and how.
@@ -143,6 +146,14 @@ impl Waiters {
         self.0.lock().waits.remove(&owner)
     }
 
+    pub(crate) fn keep_blame(&self, owner: u64, blame: Blame) {
+        self.0.lock().blames.insert(owner, blame);
+    }
+
+    pub(crate) fn take_blame(&self, owner: u64) -> Option<Blame> {
+        self.0.lock().blames.remove(&owner)
+    }
+
     /// The number of the owner's paused request of a mode.
     pub(crate) fn paused(&self, owner: u64, object: &Arc<Object>, mode: Mode) -> Option<u64> {
         let waits = self.0.lock();
@@ -154,6 +165,7 @@ impl Waiters {
     /// A request begins to wait or goes on; also the owner's request that waited before, if it is another one.
     pub(crate) fn begin(&self, w: &Waiting<'_>, deadline: Deadline) -> (Limits, Option<Wait>) {
         let waits = &mut *self.0.lock();
+        waits.blames.remove(&w.owner);
         let object = Arc::clone(w.object);
         let (mode, number, round) = (w.mode, w.number, waits.next_round());
         let joined = waits.turns.contains_key(&w.owner).then(|| waits.slice_at(w)).flatten();
@@ -278,6 +290,9 @@ impl Mdl {
         let (object, number, mode) = (&wait.object, wait.number, wait.mode);
         let w = Waiting { object, number, owner, mode, watch: None };
         let passed = self.stand_aside(&w, &limits, gap);
+        if passed == Err(MdlError::TimedOut) {
+            self.blame(&w);
+        }
         // A weak request has no place to keep: the fast path would not find it again.
         if passed.is_err() || wait.mode.weak_in(wait.object.namespace()) {
             self.waiters.remove(owner);

@@ -77,7 +77,12 @@ impl Mdl {
         let granted = match end {
             Ok(()) => true,
             Err(MdlError::Yielded) => self.pause(&w),
-            Err(_) => self.withdraw(w.object, w.number),
+            Err(error) => {
+                if error == MdlError::TimedOut {
+                    self.blame(&w);
+                }
+                self.withdraw(w.object, w.number)
+            }
         };
         if granted || end != Err(MdlError::Yielded) {
             self.waiters.remove(w.owner);

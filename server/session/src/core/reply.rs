@@ -6,9 +6,10 @@
 use crate::env::Env;
 use crate::net::Net;
 use crate::sink::Rows;
-use catalog::Catalog;
+use catalog::{Catalog, CatalogError};
 use executor::SqlError;
 use instrument::{Counter, count};
+use mdl::MdlError;
 use wire::Outbox;
 use wire::constants::ColumnCode;
 use wire::reply;
@@ -109,6 +110,9 @@ impl Reply {
         env.diagnostics.add_error(code, text.clone(), (state, signalled));
         if let SqlError::Followed(_, code, text) = error {
             env.note_error(*code, text);
+        }
+        if matches!(error, SqlError::Catalog(CatalogError::Lock(MdlError::TimedOut))) {
+            env.note_blockers(code);
         }
         env.row_count = -1;
         let text = env.charsets.message(&text);

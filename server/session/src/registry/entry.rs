@@ -1,7 +1,8 @@
 //! What one session tells of itself while it runs: command, text, transaction.
 //!
 //! 1. Its own thread writes by plain stores, under a sequence number; who reads meets a whole statement or tries again.
-//! 2. A text keeps what is there of a longer one before it: its length says what counts.
+//! 2. A text keeps what is there of a longer one before it: its length says what counts. Who sleeps keeps the text of
+//!    its last statement.
 
 use super::Identity;
 use catalog::TransactionRow;
@@ -114,9 +115,9 @@ impl Entry {
         self.activity.store(activity as u32, Ordering::Relaxed);
         if activity != Activity::Sleep {
             self.query_id.store(self.query_id.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            self.text_len.store(text_len.min(TEXT_BYTES_MAX) as u32, Ordering::Relaxed);
         }
         self.since_ns.store(now_ns, Ordering::Relaxed);
-        self.text_len.store(text_len.min(TEXT_BYTES_MAX) as u32, Ordering::Relaxed);
         write();
         self.seq.store(seq.wrapping_add(1), Ordering::Release);
     }
@@ -170,7 +171,15 @@ impl Entry {
         }
     }
 
+    /// What the session does, since when, and the statement that it runs.
     pub(super) fn read(&self) -> (u32, u64, Vec<u8>) {
+        let (activity, since, text) = self.read_last();
+        let text = if activity == Activity::Sleep as u32 { Vec::new() } else { text };
+        (activity, since, text)
+    }
+
+    /// As [`Entry::read`], of who runs none with its last.
+    pub(super) fn read_last(&self) -> (u32, u64, Vec<u8>) {
         const TRIES: usize = 100;
         for _ in 0..TRIES {
             let before = self.seq.load(Ordering::Acquire);

@@ -109,8 +109,8 @@ fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     }
     let seconds = if c.is_null(1) { 0.0 } else { c.double(1) };
     let deadline = match seconds {
-        s if s < 0.0 || s >= FOREVER_S => Deadline::Never,
-        s => Deadline::after(Duration::from_secs_f64(s)),
+        s if (0.0..FOREVER_S).contains(&s) => Deadline::after(Duration::from_secs_f64(s)),
+        _ => Deadline::Never,
     };
     let name = name(c)?;
     let locks = locks(c)?;
