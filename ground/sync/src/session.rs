@@ -11,8 +11,8 @@ use crate::lot::lot;
 use instrument::{CounterPage, Operation};
 use stdx::{CacheLine, LocalAtomic, Ordering, SharedAtomic, class, fence};
 
-/// Metadata-lock grants kept inside a slot. A model scans them step by step, so it has few.
-pub const GRANTS: usize = if cfg!(loom) { 2 } else { 16 };
+/// Metadata-lock grants kept inside a slot: what fits in its first page. A model has few.
+pub const GRANTS: usize = if cfg!(loom) { 2 } else { 480 };
 
 /// Not killed.
 pub const KILL_NONE: u8 = 0;
@@ -44,8 +44,9 @@ type Counters = Box<CounterPage>;
 #[derive(Debug)]
 #[repr(C, align(4096))]
 pub struct SessionSlot {
-    /// Metadata-lock grants: interned object id << 8 | mode; 0 is free.
-    pub grants: [LocalAtomic<u64>; GRANTS],
+    /// How many of `grants` may be in use: those from there on are free. Stored before a grant that it counts in, and
+    /// after the grant is gone that it counts out.
+    pub granted: LocalAtomic<u32>,
     /// Scoped intention-exclusive grants, one bit (or count) per scope.
     pub scoped_ix: LocalAtomic<u64>,
     /// Grants that did not fit into `grants` and are in the slow table.
@@ -71,6 +72,8 @@ pub struct SessionSlot {
     /// Key of the killable wait the session is about to enter or in; 0 is none.
     pub(crate) parked: LocalAtomic<usize>,
     control: CacheLine<Control>,
+    /// Metadata-lock grants: interned object id << 8 | mode; 0 is free.
+    pub grants: [LocalAtomic<u64>; GRANTS],
     /// The session's counters.
     pub counters: Counters,
 }
@@ -92,7 +95,7 @@ impl SessionSlot {
     #[cfg(loom)]
     pub(crate) fn new() -> Self {
         Self {
-            grants: std::array::from_fn(|_| LocalAtomic::new(0)),
+            granted: LocalAtomic::new(0),
             scoped_ix: LocalAtomic::new(0),
             grants_overflow: LocalAtomic::new(0),
             snapshot: LocalAtomic::new(u64::MAX),
@@ -109,8 +112,16 @@ impl SessionSlot {
                 kill: SharedAtomic::new(KILL_NONE),
                 monitoring: SharedAtomic::new(MONITORED | HISTORY),
             }),
+            grants: std::array::from_fn(|_| LocalAtomic::new(0)),
             counters: CounterPage::boxed(),
         }
+    }
+
+    /// The words of `grants` that may be in use.
+    #[inline]
+    pub fn grants_in_use(&self) -> &[LocalAtomic<u64>] {
+        let n = (self.granted.load(Ordering::Acquire) as usize).min(GRANTS);
+        &self.grants[..n]
     }
 
     /// The counter page.
@@ -124,6 +135,7 @@ impl SessionSlot {
         for grant in &self.grants {
             grant.store(0, Ordering::Relaxed);
         }
+        self.granted.store(0, Ordering::Relaxed);
         self.scoped_ix.store(0, Ordering::Relaxed);
         self.grants_overflow.store(0, Ordering::Relaxed);
         self.snapshot.store(u64::MAX, Ordering::Relaxed);

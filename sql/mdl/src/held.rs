@@ -1,14 +1,46 @@
 //! A caller's list of its own grants: what one transaction, statement or LOCK TABLES holds.
 
-use crate::mode::Mode;
+use crate::mode::{Mode, Modes};
 use crate::object::{Id, Object};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Grants in the order they were taken. Reuse the list: it then allocates nothing.
 ///
 /// It holds no handles: [`crate::Mdl::release_all`] finds the objects by number.
+///
+/// 1. Beyond [`WALKED_MAX`] grants there is an index of the modes of each object, so that nobody walks a long list.
 #[derive(Debug, Default)]
 pub struct Held {
     words: Vec<u64>,
+    index: HashMap<Id, Modes, BuildHasherDefault<Spread>>,
+}
+
+/// Grants that are looked through one by one.
+const WALKED_MAX: usize = 16;
+
+/// Whether a grant makes one of `mode` of the same object needless.
+fn suffices(word: u64, mode: Mode) -> bool {
+    let Some((id, has)) = Id::of_grant(word) else { return false };
+    has == mode || has.covers(mode, id.namespace())
+}
+
+/// Objects have numbers of their own: they need to be spread, not to be hashed.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_u64(u64::from(*b)));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0 ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Held {
@@ -23,10 +55,28 @@ impl Held {
     #[must_use]
     pub fn covers(&self, object: &Object, mode: Mode) -> bool {
         let id = object.id();
-        self.words
-            .iter()
-            .filter_map(|&w| Id::of_grant(w))
-            .any(|(held, has)| held == id && (has == mode || has.covers(mode, id.namespace())))
+        if self.words.len() > WALKED_MAX {
+            return self.indexed(id, mode);
+        }
+        self.words.iter().any(|&w| id.is_of(w) && suffices(w, mode))
+    }
+
+    #[cold]
+    fn indexed(&self, id: Id, mode: Mode) -> bool {
+        let Some(&has) = self.index.get(&id) else { return false };
+        let each = || Mode::ALL.into_iter().filter(|m| m.bit() & has != 0);
+        has & mode.bit() != 0 || each().any(|m| m.covers(mode, id.namespace()))
+    }
+
+    /// Makes the index what the list says.
+    #[cold]
+    fn index_anew(&mut self) {
+        self.index.clear();
+        if self.words.len() > WALKED_MAX {
+            for (id, mode) in self.words.iter().filter_map(|&w| Id::of_grant(w)) {
+                *self.index.entry(id).or_default() |= mode.bit();
+            }
+        }
     }
 
     /// The place to go back to with [`crate::Mdl::release_since`].
@@ -47,6 +97,7 @@ impl Held {
         let (old, new) = (object.id().grant(from), object.id().grant(to));
         if let Some(word) = self.words.iter_mut().rfind(|w| **w == old) {
             *word = new;
+            self.index_anew();
         }
     }
 
@@ -54,7 +105,10 @@ impl Held {
     pub fn forget(&mut self, object: &Object, mode: Mode) -> bool {
         let word = object.id().grant(mode);
         let at = self.words.iter().rposition(|w| *w == word);
-        at.map(|at| self.words.remove(at)).is_some()
+        at.map(|at| self.words.remove(at)).is_some_and(|_| {
+            self.index_anew();
+            true
+        })
     }
 
     /// Adds a grant that the session has.
@@ -65,10 +119,31 @@ impl Held {
     #[inline]
     pub(crate) fn push(&mut self, word: u64) {
         self.words.push(word);
+        if self.words.len() > WALKED_MAX {
+            self.index_last();
+        }
     }
 
+    #[cold]
+    fn index_last(&mut self) {
+        if self.index.is_empty() {
+            self.index_anew();
+        } else if let Some((id, mode)) = self.words.last().and_then(|&w| Id::of_grant(w)) {
+            *self.index.entry(id).or_default() |= mode.bit();
+        }
+    }
+
+    /// Takes out the last; [`Held::popped`] is called when that is done.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u64> {
         self.words.pop()
+    }
+
+    /// Grants were taken out.
+    #[inline]
+    pub(crate) fn popped(&mut self) {
+        if !self.index.is_empty() {
+            self.index_anew();
+        }
     }
 }

@@ -4,11 +4,12 @@ use crate::held::Held;
 use crate::mode::{Mode, Namespace};
 use crate::object::{Id, Object};
 use crate::registry::{Registry, name_of};
+use crate::shards::{ShardBy, Shards};
 use crate::turns::Waiters;
 use std::sync::Arc;
-use stdx::{LocalAtomic, Ordering};
+use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::waits::WaitsFor;
-use sync::{Deadline, GRANTS, SessionSlot, SlotTable, asym};
+use sync::{Deadline, SessionSlot, SlotTable, asym};
 
 /// Why a lock was not granted. The request has left no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,9 @@ pub struct Mdl {
     pub(crate) registry: Registry,
     pub(crate) graph: Arc<WaitsFor>,
     pub(crate) waiters: Waiters,
+    pub(crate) shards: Shards,
+    /// `max_write_lock_count`: see [`crate::fair`].
+    pub(crate) write_locks_max: SharedAtomic<u64, { class::MDL }>,
     scopes: [Arc<Object>; 3],
 }
 
@@ -63,7 +67,31 @@ impl Mdl {
         let registry = Registry::new();
         let scopes = [Namespace::Global, Namespace::BackupLock, Namespace::Commit]
             .map(|n| registry.intern(name_of(n, "", ""), &slots));
-        Self { slots, registry, graph, waiters: Waiters::new(), scopes }
+        let (waiters, shards) = (Waiters::new(), Shards::new(1));
+        let write_locks_max = SharedAtomic::new(u64::MAX);
+        Self { slots, registry, graph, waiters, shards, write_locks_max, scopes }
+    }
+
+    /// With so many shards for the locks that go through them ([`Mdl::set_fast_path`]).
+    #[must_use]
+    pub fn with_shards(self, n: usize) -> Self {
+        Self { shards: Shards::new(n), ..self }
+    }
+
+    /// `limpid_mdl_fast_path`: off, every lock goes through the mutex of a shard and the latch of its object.
+    pub fn set_fast_path(&self, on: bool) {
+        self.shards.use_them(!on);
+        self.registry.set_fast_path(on);
+    }
+
+    /// `limpid_mdl_hash`: in which shard an object is.
+    pub fn set_shard_by(&self, by: ShardBy) {
+        self.shards.set_by(by);
+    }
+
+    /// `max_write_lock_count`: after so many grants to the strong, who waits goes first.
+    pub fn set_write_locks_max(&self, n: u64) {
+        self.write_locks_max.store(n, Ordering::Relaxed);
     }
 
     /// The object of a name. The caller has normalised the name (lower case where names ignore case)
@@ -186,7 +214,7 @@ impl Mdl {
     /// Gives back one grant. One that the session does not have is ignored (an error in debug builds).
     #[inline]
     pub fn release(&self, slot: &SessionSlot, object: &Object, mode: Mode) {
-        self.release_word(slot, object, object.id(), mode);
+        self.release_word(slot, object, object.id().grant(mode));
     }
 
     /// Gives back every grant in `held`, last first, and empties it.
@@ -200,23 +228,19 @@ impl Mdl {
         while held.mark() > mark
             && let Some(word) = held.pop()
         {
-            if let Some((id, mode)) = Id::of_grant(word)
-                && let Some(object) = self.registry.by_place(id)
-            {
-                self.release_word(slot, object, id, mode);
-            }
+            self.release_grant(slot, word);
         }
+        held.popped();
     }
 
     /// Gives back whatever the session still holds, wherever it is: the end of a session.
     pub fn release_session(&self, slot: &SessionSlot) {
         self.end_turn(slot);
         drop(self.take_blame(slot));
-        for word in &slot.grants {
-            if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Relaxed))
-                && let Some(object) = self.registry.by_place(id)
-            {
-                self.release_word(slot, object, id, mode);
+        for word in slot.grants_in_use().iter().rev() {
+            match word.load(Ordering::Relaxed) {
+                0 => {}
+                grant => self.release_grant(slot, grant),
             }
         }
         for object in &self.scopes {
@@ -232,10 +256,17 @@ impl Mdl {
     }
 
     #[inline]
-    fn release_word(&self, slot: &SessionSlot, object: &Object, id: Id, mode: Mode) {
-        if clear(slot, id, mode) {
+    fn release_grant(&self, slot: &SessionSlot, grant: u64) {
+        if let Some(object) = self.registry.by_place(Id::in_grant(grant)) {
+            self.release_word(slot, object, grant);
+        }
+    }
+
+    #[inline]
+    fn release_word(&self, slot: &SessionSlot, object: &Object, grant: u64) {
+        if clear(slot, grant) {
             notify_if_closed(object);
-        } else {
+        } else if let Some((_, mode)) = Id::of_grant(grant) {
             self.release_ticket(slot, object, mode);
         }
     }
@@ -249,43 +280,61 @@ impl Mdl {
 /// The weak half of P-D. `true`: granted. `false`: go the slow way.
 #[inline]
 fn try_fast(slot: &SessionSlot, object: &Object, mode: Mode) -> Result<bool, MdlError> {
-    let id = object.id();
+    let grant = object.id().grant(mode);
     // The first look saves a pointless publication while a strong request is around.
-    if !mode.weak_in(id.namespace()) || object.closed_to(mode) || !publish(slot, id, mode)? {
+    if object.closed_to(mode) || !publish(slot, grant)? {
         return Ok(false);
     }
     asym::light();
     if !object.closed_to(mode) {
         return Ok(true);
     }
-    clear(slot, id, mode);
+    clear(slot, grant);
     notify_if_closed(object);
     Ok(false)
 }
 
 /// Stores the grant in the slot; `false` when its words are all taken.
 #[inline]
-fn publish(slot: &SessionSlot, id: Id, mode: Mode) -> Result<bool, MdlError> {
-    if let Some(count) = scope_count(slot, id) {
+fn publish(slot: &SessionSlot, grant: u64) -> Result<bool, MdlError> {
+    if is_intention(grant)
+        && let id = Id::in_grant(grant)
+        && let Some(count) = scope_count(slot, id)
+    {
         if count == 0xFF {
             return Err(MdlError::TooMany);
         }
         add_scope(slot, id, 1);
         return Ok(true);
     }
-    match find(slot, 0) {
+    let top = slot.granted.load(Ordering::Relaxed) as usize;
+    match slot.grants.get(top) {
         Some(word) => {
-            word.store(id.grant(mode), Ordering::Release);
+            slot.granted.store(top as u32 + 1, Ordering::Release);
+            word.store(grant, Ordering::Release);
             Ok(true)
         }
-        None => Ok(false),
+        None => Ok(publish_in_gap(slot, grant)),
     }
+}
+
+/// All words were in use once; some may have become free again.
+#[cold]
+fn publish_in_gap(slot: &SessionSlot, grant: u64) -> bool {
+    let free = slot.grants.iter().find(|w| w.load(Ordering::Relaxed) == 0);
+    free.map(|word| word.store(grant, Ordering::Release)).is_some()
+}
+
+#[inline]
+fn is_intention(grant: u64) -> bool {
+    grant as u8 == Mode::IX as u8
 }
 
 /// Takes the grant out of the slot; `false` when it is not there.
 #[inline]
-fn clear(slot: &SessionSlot, id: Id, mode: Mode) -> bool {
-    if mode == Mode::IX
+fn clear(slot: &SessionSlot, grant: u64) -> bool {
+    if is_intention(grant)
+        && let id = Id::in_grant(grant)
         && let Some(count) = scope_count(slot, id)
     {
         if count > 0 {
@@ -293,14 +342,27 @@ fn clear(slot: &SessionSlot, id: Id, mode: Mode) -> bool {
         }
         return count > 0;
     }
+    // As a rule they go in the opposite order: it is the last.
+    let words = slot.grants_in_use();
+    let Some((last, before)) = words.split_last() else { return false };
+    if last.load(Ordering::Relaxed) != grant {
+        return clear_within(before, grant);
+    }
     // Release: what was done under the grant happens before whoever finds it gone.
-    find(slot, id.grant(mode)).map(|word| word.store(0, Ordering::Release)).is_some()
+    last.store(0, Ordering::Release);
+    let mut used = before;
+    while let Some((last, before)) = used.split_last()
+        && last.load(Ordering::Relaxed) == 0
+    {
+        used = before;
+    }
+    slot.granted.store(used.len() as u32, Ordering::Release);
+    true
 }
 
-#[inline]
-fn find(slot: &SessionSlot, word: u64) -> Option<&LocalAtomic<u64>> {
-    let words: &[LocalAtomic<u64>; GRANTS] = &slot.grants;
-    words.iter().find(|w| w.load(Ordering::Relaxed) == word)
+fn clear_within(words: &[LocalAtomic<u64>], grant: u64) -> bool {
+    let found = words.iter().rfind(|w| w.load(Ordering::Relaxed) == grant);
+    found.map(|word| word.store(0, Ordering::Release)).is_some()
 }
 
 /// The IX grants of a scope that is one object, as counted in the slot; `None` for other objects.

@@ -173,7 +173,7 @@ use Mode::{IX, S, SH, SNRW, SNW, SR, SRO, SU, SW, SWLP, X};
 /// A set of modes, one bit each.
 pub(crate) type Modes = u32;
 
-const fn set(modes: &[Mode]) -> Modes {
+pub(crate) const fn set(modes: &[Mode]) -> Modes {
     let (mut bits, mut i) = (0, 0);
     while i < modes.len() {
         bits |= modes[i].bit();
@@ -256,6 +256,12 @@ impl Mode {
             SWLP => set(&[SRO, SNW, SNRW, X]),
             SRO => set(&[SW, SNRW, X]),
         }
+    }
+
+    /// The modes of a namespace that slots suffice for.
+    pub(crate) fn all_weak(namespace: Namespace) -> Modes {
+        let weak = Self::ALL.into_iter().filter(|m| m.weak_in(namespace));
+        weak.fold(0, |bits, m| bits | m.bit())
     }
 
     /// The weak modes that must leave the fast path while this mode is granted or pending.

@@ -1,14 +1,17 @@
 //! A lockable name: its number, its mask of closed weak modes, and the tickets of its slow path.
 //!
 //! Invariants
-//! 1. `closed` is written under the state's mutex only, and only when it changes.
-//! 2. `granted` and `pending` tickets are under the mutex; `pending` is in the order of arrival.
+//! 1. `closed` has every mode that is not weak, always; it is written under the state's latch only, and only when it
+//!    changes.
+//! 2. `granted` and `pending` tickets are under the latch, which is taken for writing by whoever looks; `pending` is in the order of arrival.
 //! 3. The number is constant while a handle ([`Arc<Object>`]) or a grant exists.
 
+use crate::fair::Fair;
 use crate::mode::{Mode, Modes, Namespace};
+use crate::shards;
 use std::sync::Arc;
 use stdx::{CacheLine, Ordering, SharedAtomic, class};
-use sync::{Event, Mutex};
+use sync::{Event, RwLatch, RwWriteGuard};
 
 /// The class of waits for a metadata lock, by which lists of waits know them.
 pub const WAIT_CLASS: &str = "wait/lock/metadata/sql/mdl";
@@ -16,7 +19,7 @@ pub const WAIT_CLASS: &str = "wait/lock/metadata/sql/mdl";
 instrument::classes! {
     /// Waiting for a metadata lock.
     pub static MDL_WAIT: LockClass = WAIT_CLASS;
-    static STATE_MUTEX: MutexClass = "wait/synch/mutex/sql/MDL_object";
+    static STATE_LATCH: RwLockClass = "wait/synch/rwlock/sql/MDL_lock::rwlock";
 }
 
 /// An interned name's number: namespace 5 bits | generation 27 | place in the registry 24.
@@ -45,10 +48,26 @@ impl Id {
         Some((Id(word >> 8), Mode::from_u8(word as u8)?))
     }
 
+    /// The object of a slot's word that is not free.
+    #[inline]
+    pub(crate) fn in_grant(word: u64) -> Id {
+        Id(word >> 8)
+    }
+
+    /// Whether a slot's word is a grant of this object.
+    #[inline]
+    pub(crate) fn is_of(self, word: u64) -> bool {
+        word >> 8 == self.0
+    }
+
     #[inline]
     pub(crate) fn namespace(self) -> Namespace {
         let n = (self.0 >> (PLACE_BITS + GENERATION_BITS)) as u8;
         Namespace::from_u8(n).expect("numbers are made from namespaces only")
+    }
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
     }
 
     pub(crate) fn place(self) -> usize {
@@ -85,16 +104,25 @@ pub(crate) struct Ticket {
     pub(crate) paused: bool,
 }
 
-/// What the object's mutex guards.
+/// What the object's latch guards.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) name: Arc<Name>,
     pub(crate) granted: Vec<Ticket>,
     pub(crate) pending: Vec<Ticket>,
     pub(crate) next_number: u64,
+    pub(crate) fair: Fair,
+    /// Closed to every weak mode, whoever holds what ([`crate::shards`]).
+    pub(crate) no_fast_path: bool,
 }
 
 impl State {
+    /// The modes that wait.
+    pub(crate) fn waiting(&self) -> Modes {
+        let waiting = self.pending.iter().filter(|t| !t.paused && !t.victim);
+        waiting.fold(0, |bits, t| bits | t.mode.bit())
+    }
+
     /// A new request, behind all others.
     pub(crate) fn ask(&mut self, owner: u64, mode: Mode) -> u64 {
         let number = self.next_number;
@@ -118,28 +146,69 @@ struct Hot {
     closed: SharedAtomic<u32, { class::MDL }>,
 }
 
+/// Beside the modes that are closed: a weak one is among them.
+const SOME_WEAK: Modes = 1 << 31;
+
+/// What is closed always: the modes that slots do not suffice for.
+fn never_weak(namespace: Namespace) -> Modes {
+    !Mode::all_weak(namespace) & !SOME_WEAK
+}
+
+fn hashes_of(name: &Name) -> u64 {
+    let (whole, letters) = shards::hashes(&name.schema, &name.name);
+    u64::from(whole) << 32 | u64::from(letters)
+}
+
 /// An interned name. Callers keep the handle as long as they like; it costs nobody anything.
 #[derive(Debug)]
 pub struct Object {
     hot: CacheLine<Hot>,
+    hashes: SharedAtomic<u64, { class::MDL }>,
     pub(crate) event: Event,
-    pub(crate) state: Mutex<State>,
+    state: RwLatch<State>,
 }
 
 impl Object {
-    pub(crate) fn new(id: Id, name: Name) -> Self {
-        let hot = Hot { id: SharedAtomic::new(id.0), closed: SharedAtomic::new(0) };
+    pub(crate) fn new(id: Id, name: Name, no_fast_path: bool) -> Self {
+        let hashes = SharedAtomic::new(hashes_of(&name));
+        let closed = SharedAtomic::new(never_weak(id.namespace()));
+        let hot = Hot { id: SharedAtomic::new(id.0), closed };
         let state = State {
             name: Arc::new(name),
             granted: Vec::new(),
             pending: Vec::new(),
             next_number: 1,
+            fair: Fair::default(),
+            no_fast_path,
         };
-        Self {
+        let object = Self {
             hot: CacheLine(hot),
+            hashes,
             event: Event::of_locks(&MDL_WAIT),
-            state: Mutex::new(&STATE_MUTEX, state),
+            state: RwLatch::new(&STATE_LATCH, state),
+        };
+        if no_fast_path {
+            object.set_fast_path(false);
         }
+        object
+    }
+
+    /// The tickets.
+    pub(crate) fn state(&self) -> RwWriteGuard<'_, State> {
+        self.state.write()
+    }
+
+    /// Hash of the name, and of its letters.
+    pub(crate) fn hashes(&self) -> (u32, u32) {
+        let both = self.hashes.load(Ordering::Relaxed);
+        ((both >> 32) as u32, both as u32)
+    }
+
+    /// Whether weak modes may be granted in slots.
+    pub(crate) fn set_fast_path(&self, on: bool) {
+        let mut state = self.state();
+        state.no_fast_path = !on;
+        self.update_closed(&state);
     }
 
     #[inline]
@@ -148,16 +217,19 @@ impl Object {
     }
 
     /// Gives the object to another name. The registry calls it, under rule 3.
-    pub(crate) fn rename(&self, id: Id, name: Name) {
-        let mut state = self.state.lock();
+    pub(crate) fn rename(&self, id: Id, name: Name, no_fast_path: bool) {
+        let mut state = self.state();
+        self.hashes.store(hashes_of(&name), Ordering::Relaxed);
+        (state.fair, state.no_fast_path) = (Fair::default(), no_fast_path);
         state.name = Arc::new(name);
         self.hot.id.store(id.0, Ordering::Release);
+        self.update_closed(&state);
     }
 
     /// The locked name.
     #[must_use]
     pub fn name(&self) -> Arc<Name> {
-        Arc::clone(&self.state.lock().name)
+        Arc::clone(&self.state.read().name)
     }
 
     /// What tells a ticket's row from others in the list of locks.
@@ -172,7 +244,7 @@ impl Object {
         self.id().namespace()
     }
 
-    /// Whether a weak mode has to go through the object's mutex now. Acquire: what the strong holder
+    /// Whether a mode has to go through the object's latch now: a strong one always. Acquire: what the strong holder
     /// that reopened it wrote is visible.
     #[inline]
     pub(crate) fn closed_to(&self, mode: Mode) -> bool {
@@ -181,7 +253,7 @@ impl Object {
 
     #[inline]
     pub(crate) fn any_closed(&self) -> bool {
-        self.hot.closed.load(Ordering::Relaxed) != 0
+        self.hot.closed.load(Ordering::Relaxed) & SOME_WEAK != 0
     }
 
     /// Makes the mask what the tickets ask for; tells whether it gained a mode.
@@ -189,9 +261,13 @@ impl Object {
         let namespace = self.namespace();
         let pending = state.pending.iter().filter(|t| !t.paused);
         let strong = state.granted.iter().chain(pending);
+        let weak = Mode::all_weak(namespace);
+        let always = if state.no_fast_path { weak } else { 0 };
         let want: Modes = strong
             .filter(|t| !t.mode.weak_in(namespace))
-            .fold(0, |bits, t| bits | t.mode.closes(namespace));
+            .fold(always, |bits, t| bits | t.mode.closes(namespace));
+        let some = if want & weak != 0 { SOME_WEAK } else { 0 };
+        let want = want | never_weak(namespace) | some;
         let now = self.hot.closed.load(Ordering::Relaxed);
         if want != now {
             self.hot.closed.store(want, Ordering::Release);

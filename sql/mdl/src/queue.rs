@@ -6,6 +6,7 @@
 //! 2. Whoever changes tickets, or finds a grant gone from a slot, grants in order of arrival all that can
 //!    be granted, and wakes everyone if anything changed: waiters keep fresh edges and find their grants.
 
+use crate::fair::Fair;
 use crate::locks::{Mdl, MdlError, scope_count};
 use crate::mode::Mode;
 use crate::object::{Id, Object, State, Ticket};
@@ -53,8 +54,9 @@ impl Mdl {
         let owner = self.slots.session_index(slot) as u64;
         let strong = !mode.weak_in(namespace);
         let paused = if strong { self.waiters.paused(owner, object, mode) } else { None };
+        self.shards.enter(object);
         let (number, granted) = {
-            let mut state = object.state.lock();
+            let mut state = object.state();
             let number = state.resume(paused).unwrap_or_else(|| state.ask(owner, mode));
             if strong && namespace.has_weak() {
                 // Rule 1; under the mutex, so that nobody scans for this ticket before.
@@ -65,7 +67,11 @@ impl Mdl {
             (number, state.granted.iter().any(|t| t.number == number))
         };
         if !granted {
-            self.wait(Waiting { object, number, owner, mode, watch }, deadline)?;
+            let waited = self.wait(Waiting { object, number, owner, mode, watch }, deadline);
+            if waited.is_err() {
+                self.shards.leave(object);
+            }
+            waited?;
         } else if paused.is_some() {
             self.waiters.remove(owner);
         }
@@ -77,10 +83,13 @@ impl Mdl {
     /// Grants what can be granted, in order of arrival; tells whether something was.
     pub(crate) fn reschedule(&self, object: &Object, state: &mut State) -> bool {
         if state.pending.is_empty() {
+            state.fair = Fair::default();
             return false;
         }
         let holders = self.holders(object);
+        let limit = self.write_locks_max.load(Ordering::Relaxed);
         let (mut at, mut changed) = (0, false);
+        state.fair.wait_now(state.waiting());
         while let Some(&ticket) = state.pending.get(at) {
             if ticket.victim
                 || ticket.paused
@@ -92,6 +101,11 @@ impl Mdl {
             state.pending.remove(at);
             state.granted.push(ticket);
             changed = true;
+            let waiting = state.waiting();
+            let other_order = state.fair.granted(ticket.mode, waiting, limit);
+            if state.fair.wait_now(waiting) || other_order {
+                at = 0;
+            }
         }
         if changed {
             object.event.notify_all();
@@ -114,7 +128,7 @@ impl Mdl {
                 }
                 continue;
             }
-            for word in &slot.grants {
+            for word in slot.grants_in_use() {
                 match Id::of_grant(word.load(Ordering::Acquire)) {
                     Some((held, mode)) if held == id => found.push((owner(), mode)),
                     _ => {}
@@ -128,7 +142,7 @@ impl Mdl {
     #[cold]
     pub(crate) fn release_ticket(&self, slot: &SessionSlot, object: &Object, mode: Mode) {
         let owner = self.slots.session_index(slot) as u64;
-        let mut state = object.state.lock();
+        let mut state = object.state();
         let at = state.granted.iter().position(|t| t.owner == owner && t.mode == mode);
         debug_assert!(at.is_some(), "session {owner} gives back {mode:?}, which it does not hold");
         let Some(at) = at else { return };
@@ -136,16 +150,21 @@ impl Mdl {
         let count = slot.grants_overflow.load(Ordering::Relaxed);
         slot.grants_overflow.store(count.saturating_sub(1), Ordering::Relaxed);
         self.after_removal(object, &mut state);
+        drop(state);
+        self.shards.leave(object);
     }
 
     /// Gives back every ticket a session has of an object.
     pub(crate) fn drop_tickets(&self, object: &Object, owner: u64) {
-        let mut state = object.state.lock();
+        let mut state = object.state();
         let before = state.granted.len();
         state.granted.retain(|t| t.owner != owner);
-        if state.granted.len() != before {
+        let gone = before - state.granted.len();
+        if gone != 0 {
             self.after_removal(object, &mut state);
         }
+        drop(state);
+        (0..gone).for_each(|_| self.shards.leave(object));
     }
 
     /// A ticket is gone: the mask may open, others may be granted, and those still waiting look again.
@@ -160,7 +179,7 @@ impl Mdl {
     pub fn downgrade(&self, slot: &SessionSlot, object: &Object, from: Mode, to: Mode) {
         debug_assert!(from.covers(to, object.namespace()), "{to:?} is not weaker than {from:?}");
         let owner = self.slots.session_index(slot) as u64;
-        let mut state = object.state.lock();
+        let mut state = object.state();
         if let Some(t) = state.granted.iter_mut().find(|t| t.owner == owner && t.mode == from) {
             t.mode = to;
             self.after_removal(object, &mut state);
@@ -178,7 +197,7 @@ pub(crate) fn blockers(
 ) -> Vec<u64> {
     let namespace = object.namespace();
     let granted = ticket.mode.conflicts_granted(namespace);
-    let pending = ticket.mode.conflicts_pending(namespace);
+    let pending = state.fair.tired.behind(ticket.mode, namespace);
     let in_slots = holders.iter().filter(|(_, m)| m.bit() & granted != 0).map(|(owner, _)| *owner);
     let tickets = state.granted.iter().filter(|t| t.mode.bit() & granted != 0).map(|t| t.owner);
     let goes_first = |t: &&Ticket| t.mode.bit() & pending != 0 && !t.victim && !t.paused;

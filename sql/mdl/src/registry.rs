@@ -36,12 +36,15 @@ struct Names {
     map: HashMap<Name, Arc<Object>>,
     free: Vec<Arc<Object>>,
     places: usize,
+    /// New names are closed to weak modes ([`crate::shards`]).
+    no_fast_path: bool,
     sweep_at: usize,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        let names = Names { map: HashMap::new(), free: Vec::new(), places: 0, sweep_at: SWEEP_MIN };
+        let (map, free) = (HashMap::new(), Vec::new());
+        let names = Names { map, free, places: 0, no_fast_path: false, sweep_at: SWEEP_MIN };
         Self {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             names: RwLatch::new(&REGISTRY, names),
@@ -64,7 +67,7 @@ impl Registry {
             Some(object) => {
                 let old = object.id();
                 let id = Id::new(name.namespace, old.generation() + 1, old.place() as u32);
-                object.rename(id, name.clone());
+                object.rename(id, name.clone(), names.no_fast_path);
                 object
             }
             None => self.place(&mut names, name.clone()),
@@ -82,7 +85,8 @@ impl Registry {
         let place = names.places;
         assert!(place < 1 << PLACE_BITS, "16 million names are locked or held at once");
         names.places += 1;
-        let object = Arc::new(Object::new(Id::new(name.namespace, 1, place as u32), name));
+        let id = Id::new(name.namespace, 1, place as u32);
+        let object = Arc::new(Object::new(id, name, names.no_fast_path));
         let chunk = self.chunks[place / CHUNK]
             .get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect());
         chunk[place % CHUNK]
@@ -95,6 +99,12 @@ impl Registry {
     #[inline]
     pub(crate) fn by_place(&self, id: Id) -> Option<&Arc<Object>> {
         self.chunks.get(id.place() / CHUNK)?.get()?.get(id.place() % CHUNK)?.get()
+    }
+
+    /// Says whether weak modes may be granted in slots, of every object there is and will be.
+    pub(crate) fn set_fast_path(&self, on: bool) {
+        self.names.write().no_fast_path = !on;
+        self.all().iter().for_each(|object| object.set_fast_path(on));
     }
 
     /// Every object that has a name now, by place: the same in each run of a model.
@@ -125,13 +135,13 @@ fn sweep(names: &mut Names, slots: &SlotTable) {
     asym::heavy();
     let granted: HashSet<Id> = slots
         .sessions()
-        .flat_map(|slot| slot.grants.iter())
+        .flat_map(|slot| slot.grants_in_use())
         .filter_map(|word| Id::of_grant(word.load(Ordering::Acquire)))
         .map(|(id, _)| id)
         .collect();
     for name in unused {
         let idle = names.map.get(&name).is_some_and(|o| {
-            let state = o.state.lock();
+            let state = o.state();
             state.granted.is_empty() && state.pending.is_empty() && !granted.contains(&o.id())
         });
         if idle && let Some(object) = names.map.remove(&name) {

@@ -97,7 +97,7 @@ impl Mdl {
         let mut rows = Vec::new();
         for slot in self.slots.sessions() {
             let index = self.slots.session_index(slot);
-            for word in &slot.grants {
+            for word in slot.grants_in_use() {
                 if let Some((id, mode)) = Id::of_grant(word.load(Ordering::Acquire))
                     && let Some(object) = self.registry.by_place(id)
                 {
@@ -116,7 +116,7 @@ impl Mdl {
         }
         for object in self.registry.all() {
             let (granted, pending) = {
-                let state = object.state.lock();
+                let state = object.state();
                 (state.granted.clone(), state.pending.clone())
             };
             let granted = granted.iter().map(|t| (t, Status::Granted));
@@ -138,7 +138,7 @@ impl Mdl {
         let owner = self.slots.session_index(slot) as u64;
         let ticket = Ticket { number: 0, owner, mode, victim: false, paused: false };
         let found = {
-            let state = object.state.lock();
+            let state = object.state();
             blockers(object, &state, &self.holders(object), &ticket)
         };
         found.into_iter().map(|o| self.session_id(o as usize)).collect()
@@ -157,13 +157,13 @@ impl Mdl {
             return;
         }
         let (namespace, name) = (w.object.namespace(), w.object.name());
-        let (granted, pending) =
-            (w.mode.conflicts_granted(namespace), w.mode.conflicts_pending(namespace));
         let of = |slot: u64, mode, status| Blocker { slot: slot as usize, mode, status };
         let holders = self.holders(w.object);
         let in_slots = holders.iter().map(|(owner, mode)| of(*owner, *mode, Status::Granted));
         let blockers = {
-            let state = w.object.state.lock();
+            let state = w.object.state();
+            let granted = w.mode.conflicts_granted(namespace);
+            let pending = state.fair.tired.behind(w.mode, namespace);
             let tickets = state.granted.iter().map(|t| of(t.owner, t.mode, Status::Granted));
             let first = state.pending.iter().filter(|t| t.number != w.number && !t.paused);
             let first = first.map(|t| of(t.owner, t.mode, Status::Pending));

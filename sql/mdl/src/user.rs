@@ -94,7 +94,7 @@ impl UserLocks {
     #[must_use]
     pub fn owner(&self, name: &str) -> Option<u64> {
         let object = self.mdl.find(Namespace::UserLevelLock, "", name)?;
-        let slot = object.state.lock().granted.first()?.owner;
+        let slot = object.state().granted.first()?.owner;
         Some(self.mdl.session_id(slot as usize))
     }
 }

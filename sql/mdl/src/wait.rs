@@ -146,7 +146,7 @@ impl Mdl {
 
     /// Grants whatever can be granted now, then says how the ticket stands.
     fn look(&self, w: &Waiting<'_>) -> Look {
-        let mut state = w.object.state.lock();
+        let mut state = w.object.state();
         self.reschedule(w.object, &mut state);
         let Some(ticket) = state.pending.iter().find(|t| t.number == w.number).copied() else {
             return Look::Granted;
@@ -168,7 +168,7 @@ impl Mdl {
 
     /// Takes a ticket back; `true` when it was granted in the meantime and stays.
     pub(crate) fn withdraw(&self, object: &Object, number: u64) -> bool {
-        let mut state = object.state.lock();
+        let mut state = object.state();
         let Some(at) = state.pending.iter().position(|t| t.number == number) else {
             return true;
         };
@@ -180,7 +180,7 @@ impl Mdl {
     /// The ticket stands aside, and everyone behind it goes on; `true` when it was granted in the meantime.
     fn pause(&self, w: &Waiting<'_>) -> bool {
         self.waiters.pause(w.owner);
-        let mut state = w.object.state.lock();
+        let mut state = w.object.state();
         let Some(ticket) = state.pending.iter_mut().find(|t| t.number == w.number) else {
             return true;
         };
@@ -236,7 +236,7 @@ impl Mdl {
 
     /// The weight of a pending ticket if it really waits for session `next`.
     fn edge_weight(&self, object: &Object, number: u64, next: u64) -> Option<u32> {
-        let state = object.state.lock();
+        let state = object.state();
         let ticket = state.pending.iter().find(|t| t.number == number && !t.victim)?;
         let by = blockers(object, &state, &self.holders(object), ticket);
         by.contains(&next).then(|| ticket.mode.deadlock_weight(object.namespace()))
@@ -244,7 +244,7 @@ impl Mdl {
 }
 
 fn make_victim(object: &Object, number: u64) {
-    let mut state = object.state.lock();
+    let mut state = object.state();
     if let Some(ticket) = state.pending.iter_mut().find(|t| t.number == number) {
         ticket.victim = true;
     }

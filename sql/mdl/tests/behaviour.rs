@@ -12,6 +12,10 @@ use Mode::{IX, S, SH, SNRW, SNW, SR, SRO, SU, SW, SWLP, X};
 
 const OBJECT_MODES: [Mode; 10] = [S, SH, SR, SW, SWLP, SU, SRO, SNW, SNRW, X];
 
+instrument::classes! {
+    static ORDER: MutexClass = "wait/synch/mutex/test/order";
+}
+
 /// Rows of metadata_locking.md 3.1, columns in the order of `OBJECT_MODES`.
 const GRANTED: [&str; 10] = [
     "+++++++++-",
@@ -290,18 +294,19 @@ fn more_grants_than_a_slot_has_words() {
     let (many, ddl) = (rig.session(), rig.session());
     let mut held = Held::new();
     let name = |i: usize| format!("t{i}");
+    let n = sync::GRANTS + 20;
     let objects: Vec<_> =
-        (0..40).map(|i| rig.mdl.intern(Namespace::Table, "test", &name(i))).collect();
-    let savepoint = 20;
+        (0..n).map(|i| rig.mdl.intern(Namespace::Table, "test", &name(i))).collect();
+    let savepoint = sync::GRANTS - 10;
     for (i, o) in objects.iter().enumerate() {
         assert_eq!(held.mark(), i);
         rig.mdl.take(&many, &mut held, o, SR, soon()).unwrap();
         rig.mdl.take(&many, &mut held, o, SR, soon()).unwrap();
     }
-    assert_eq!(held.mark(), 40, "a second use takes nothing");
+    assert_eq!(held.mark(), n, "a second use takes nothing");
     assert!(objects.iter().all(|o| !rig.try_lock(&ddl, o, X)), "strong requests see all of them");
-    assert!(rig.try_lock(&ddl, &objects[39], SR), "others share a ticketed table");
-    rig.mdl.release(&ddl, &objects[39], SR);
+    assert!(rig.try_lock(&ddl, &objects[n - 1], SR), "others share a ticketed table");
+    rig.mdl.release(&ddl, &objects[n - 1], SR);
     rig.mdl.release_since(&many, &mut held, savepoint);
     for (i, o) in objects.iter().enumerate() {
         assert_eq!(rig.try_lock(&ddl, o, X), i >= savepoint, "table {i}");
@@ -312,6 +317,131 @@ fn more_grants_than_a_slot_has_words() {
     assert!(objects.iter().all(|o| rig.try_lock(&ddl, o, X)));
     rig.mdl.release_session(&ddl);
     assert!(rig.mdl.locks().is_empty());
+}
+
+/// The words of a slot are used from the first on, and those in the middle that become free are used when there are no others.
+#[test]
+fn a_slots_words_are_all_used() {
+    let rig = Rig::new();
+    let s = rig.session();
+    let object = |i: usize| rig.mdl.intern(Namespace::Table, "test", &format!("t{i}"));
+    let objects: Vec<_> = (0..sync::GRANTS).map(object).collect();
+    objects.iter().for_each(|o| rig.lock(&s, o, SR));
+    rig.mdl.release(&s, &objects[3], SR);
+    rig.lock(&s, &objects[5], SW);
+    assert_eq!(s.grants_overflow.load(stdx::Ordering::Relaxed), 0, "the free word was found");
+    rig.lock(&s, &objects[3], SR);
+    assert_eq!(s.grants_overflow.load(stdx::Ordering::Relaxed), 1);
+    assert_eq!(rig.mdl.locks().len(), sync::GRANTS + 1);
+    // In any order, the last first and not: what is in use follows.
+    for (i, o) in objects.iter().enumerate().filter(|(i, _)| i % 2 == 0) {
+        assert_eq!(rig.mdl.locks().len(), sync::GRANTS + 1 - i / 2);
+        rig.mdl.release(&s, o, SR);
+    }
+    for o in objects.iter().skip(1).step_by(2).rev() {
+        rig.mdl.release(&s, o, SR);
+    }
+    rig.mdl.release(&s, &objects[5], SW);
+    assert!(rig.mdl.locks().is_empty());
+    assert_eq!(s.granted.load(stdx::Ordering::Relaxed), 0);
+}
+
+/// Pending X and SR behind a holder of X; the order in which they get their turn.
+fn turns_of(limit: u64, rounds: usize) -> Vec<&'static str> {
+    let rig = Rig::new();
+    rig.mdl.set_write_locks_max(limit);
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    let order = sync::Mutex::new(&ORDER, Vec::new());
+    let first = rig.session();
+    rig.lock(&first, &t, X);
+    std::thread::scope(|s| {
+        let ask = |mode: Mode, name: &'static str| {
+            let (rig, t, order) = (&rig, &t, &order);
+            let slot = rig.session();
+            s.spawn(move || {
+                rig.lock(&slot, t, mode);
+                order.lock().push(name);
+                rig.mdl.release(&slot, t, mode);
+            });
+        };
+        ask(SR, "reader");
+        rig.until_pending(1);
+        for n in 0..rounds {
+            ask(X, "ddl");
+            rig.until_pending(n + 2);
+        }
+        rig.mdl.release(&first, &t, X);
+    });
+    assert!(rig.mdl.locks().is_empty());
+    order.into_inner()
+}
+
+#[test]
+fn after_max_write_lock_count_grants_to_the_strong_the_weak_go_first() {
+    let at = |limit, rounds| turns_of(limit, rounds).iter().position(|name| *name == "reader");
+    assert_eq!(at(u64::MAX, 12), Some(12), "by default, behind all of them");
+    assert_eq!(at(10, 12), Some(10));
+    assert_eq!(at(1, 12), Some(1));
+}
+
+#[test]
+fn after_max_write_lock_count_writers_lock_tables_read_goes_first() {
+    for (limit, granted) in [(u64::MAX, true), (10, true), (3, false), (1, false)] {
+        let rig = Rig::new();
+        rig.mdl.set_write_locks_max(limit);
+        let t = rig.mdl.intern(Namespace::Table, "test", "t");
+        let (holder, locker) = (rig.session(), rig.session());
+        rig.lock(&holder, &t, SW);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                rig.lock(&locker, &t, SRO);
+                rig.mdl.release(&locker, &t, SRO);
+            });
+            rig.until_pending(1);
+            // Writers that come while LOCK TABLES t READ waits.
+            let writers: Vec<_> = (0..3).map(|_| rig.session()).collect();
+            let got: Vec<_> = writers.iter().map(|w| rig.try_lock(w, &t, SW)).collect();
+            let counted = limit.min(3) as usize;
+            assert!(
+                got.iter().enumerate().all(|(n, got)| *got == (n < counted)),
+                "{limit}: {got:?}"
+            );
+            let last = rig.session();
+            assert_eq!(rig.try_lock(&last, &t, SW), granted, "{limit}");
+            for w in writers.iter().chain([&last, &holder]) {
+                rig.mdl.release_session(w);
+            }
+        });
+        assert!(rig.mdl.locks().is_empty());
+    }
+}
+
+#[test]
+fn without_the_fast_path_every_lock_is_a_ticket() {
+    let rig = Rig::new();
+    let (a, b) = (rig.session(), rig.session());
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    rig.lock(&a, &t, SR);
+    rig.mdl.set_fast_path(false);
+    // What was granted before stays what it is, and is still in the way.
+    assert!(!rig.try_lock(&b, &t, X));
+    rig.lock(&b, &t, SW);
+    rig.lock(&b, rig.mdl.global(), IX);
+    let later = rig.mdl.intern(Namespace::Table, "test", "later");
+    rig.lock(&b, &later, SR);
+    assert_eq!(b.grants_overflow.load(stdx::Ordering::Relaxed), 3);
+    assert_eq!((b.granted.load(stdx::Ordering::Relaxed), rig.mdl.locks().len()), (0, 4));
+    assert!(!rig.try_lock(&a, &later, X));
+    rig.mdl.release(&b, &later, SR);
+    assert!(rig.try_lock(&a, &later, X));
+    rig.mdl.set_fast_path(true);
+    assert!(!rig.try_lock(&a, &t, X));
+    for s in [&a, &b] {
+        rig.mdl.release_session(s);
+    }
+    assert!(rig.mdl.locks().is_empty());
+    rig.lock(&a, &t, SR);
+    assert_eq!(a.granted.load(stdx::Ordering::Relaxed), 1);
 }
 
 #[test]

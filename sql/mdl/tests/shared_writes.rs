@@ -30,6 +30,19 @@ fn weak_locks_write_only_the_sessions_own_slot() {
         statement(&mut held);
     }
     assert_eq!(stdx::shared_writes(), before);
+    // So do those of a transaction over many tables, and what is held already is not locked again.
+    let tables: Vec<_> =
+        (0..200).map(|n| rig.mdl.intern(Namespace::Table, "test", &format!("t{n}"))).collect();
+    let before = stdx::shared_writes();
+    for _ in 0..2 {
+        for t in tables.iter().chain(&tables) {
+            rig.mdl.take(&s, &mut held, t, Mode::SW, soon()).unwrap();
+            rig.mdl.take(&s, &mut held, t, Mode::SR, soon()).unwrap();
+        }
+        assert_eq!(held.mark(), tables.len());
+        rig.mdl.release_all(&s, &mut held);
+    }
+    assert_eq!(stdx::shared_writes(), before);
     // The counter is on in this build.
     rig.lock(&s, &t, Mode::X);
     assert_ne!(stdx::shared_writes(), before);
