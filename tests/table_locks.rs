@@ -325,6 +325,161 @@ fn whose_client_has_gone_waits_for_no_user_lock() {
     assert_eq!(server.sql(left), "l");
 }
 
+/// Waits until a session is in a state; its number.
+fn find_state(server: &Server, statement: &str, state: &str) -> String {
+    let wanted = format!(
+        "SELECT id FROM information_schema.processlist WHERE info = '{statement}' AND state = '{state}'"
+    );
+    for _ in 0..400 {
+        let found = server.sql(&wanted);
+        if !found.is_empty() {
+            return found;
+        }
+        testkit::pause(10);
+    }
+    panic!("{statement:?} is not {state:?}:\n{}", server.sql("SHOW PROCESSLIST"));
+}
+
+#[test]
+fn flush_tables_waits_for_who_uses_them_and_keeps_nobody_away() {
+    const STATE: &str = "Waiting for table flush";
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let (mut a, mut b, mut c) = (server.converse(), server.converse(), server.converse());
+    // Between two statements of a transaction nobody uses its tables.
+    a.ask("BEGIN; SELECT * FROM d.t; UPDATE d.t SET c = 1");
+    server.sql("FLUSH TABLES; FLUSH TABLES d.t; FLUSH TABLES d.missing, no_such.table");
+    a.ask("COMMIT");
+    a.send("SELECT SLEEP(2.5) FROM d.t");
+    find_state(&server, "SELECT SLEEP(2.5) FROM d.t", "User sleep");
+    server.sql("FLUSH TABLES d.u, d.missing");
+    let begun = std::time::Instant::now();
+    b.send("FLUSH TABLES d.t");
+    c.send("FLUSH TABLES");
+    find_state(&server, "FLUSH TABLES d.t", STATE);
+    let id = find_state(&server, "FLUSH TABLES", STATE);
+    assert_eq!(server.sql("SELECT c FROM d.t; UPDATE d.t SET c = 2; SELECT c FROM d.t"), "1\n2");
+    server.sql(&format!("KILL QUERY {id}"));
+    c.receive();
+    assert!(begun.elapsed().as_millis() < 2000, "{:?}", begun.elapsed());
+    let said = c.ask("SET lock_wait_timeout = 1; FLUSH TABLES d.t; SHOW WARNINGS");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(said[0], "Error\t1205\tLock wait timeout exceeded; try restarting transaction");
+    assert!(
+        said[1].contains("SHARED_READ lock of table `d`.`t`") && said[1].contains("SLEEP(2.5)"),
+        "{said:?}"
+    );
+    b.receive();
+    assert!(begun.elapsed().as_millis() > 1500, "{:?}", begun.elapsed());
+    a.receive();
+    // What LOCK TABLES locked is used until it is given back.
+    a.ask("LOCK TABLES d.t READ");
+    waits(&server, "FLUSH TABLES d.t");
+    waits_for(&server, "FLUSH TABLES d.u, d.t", &mut a, "UNLOCK TABLES");
+    // Its wait is in the graph of waits.
+    a.ask("LOCK TABLES d.t READ");
+    assert_eq!(b.ask("SELECT GET_LOCK('f', 0)"), ["1"]);
+    a.send("SELECT GET_LOCK('f', 60)");
+    assert!(pends(&server, "f"));
+    let begun = std::time::Instant::now();
+    let said = b.ask("FLUSH TABLES d.t; SHOW WARNINGS");
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    assert!(said[0].starts_with("Error\t1213"), "{said:?}");
+    b.ask("DO RELEASE_LOCK('f')");
+    assert_eq!(a.receive(), ["1"]);
+}
+
+/// How often the mutex of each shard was taken while each of eight tables was read 200 times.
+fn shards(server: &Server) -> Vec<u64> {
+    server.sql("TRUNCATE performance_schema.events_waits_summary_by_instance");
+    let reads: String = (0..8).map(|n| format!("SELECT id FROM s.t{n};")).collect();
+    server.sql(&reads.repeat(200));
+    let counts = server.sql(
+        "SELECT count_star FROM performance_schema.events_waits_summary_by_instance \
+         WHERE event_name LIKE '%mutex%MDL%map%' ORDER BY count_star",
+    );
+    counts.lines().map(|n| n.parse().unwrap()).collect()
+}
+
+#[test]
+fn without_the_fast_path_locks_go_through_the_mutexes_of_shards() {
+    let folder = TempDir::new();
+    let options = Server::with()
+        .option("--metadata-locks-hash-instances=8")
+        .option("--limpid-mdl-fast-path=OFF")
+        .option("--limpid-instrument-level=synch");
+    let server = options.start(folder.path());
+    let tables: String = (0..8).map(|n| format!("CREATE TABLE s.t{n} (id INT);")).collect();
+    server.sql(&format!("CREATE DATABASE s; {tables}"));
+    server.sql("SELECT 1");
+    let by_id = shards(&server);
+    let (least, most) = (by_id[0], by_id[by_id.len() - 1]);
+    assert!(by_id.len() == 8 && least >= 200 && most * 10 <= least * 11, "{by_id:?}");
+    // They differ in digits only.
+    server.sql("SET GLOBAL limpid_mdl_hash = bad");
+    let bad = shards(&server);
+    let most = bad[bad.len() - 1];
+    assert!(most >= 1600 && bad.iter().sum::<u64>() < most + most / 4, "{bad:?}");
+    server.sql("SET GLOBAL limpid_mdl_hash = name");
+    let by_name = shards(&server);
+    assert!(by_name[by_name.len() - 1] < most, "{by_name:?}");
+    let rwlocks = "SELECT COUNT(*) >= 8, SUM(count_star) > 1600 FROM performance_schema.events_waits_summary_by_instance \
+                   WHERE event_name = 'wait/synch/rwlock/sql/MDL_lock::rwlock' AND count_star > 0";
+    assert_eq!(server.sql(rwlocks), "1\t1");
+    // All the while they lock: DDL waits, and nothing is left.
+    let mut a = server.converse();
+    a.ask("BEGIN; SELECT * FROM s.t1");
+    waits(&server, "DROP TABLE s.t1");
+    server.sql("SET GLOBAL limpid_mdl_fast_path = ON");
+    waits(&server, "DROP TABLE s.t1");
+    a.ask("COMMIT");
+    let none = shards(&server);
+    assert!(none.iter().sum::<u64>() < 100, "{none:?}");
+    server.sql("DROP TABLE s.t1");
+    assert_eq!(
+        server.sql(
+            "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_schema = 's'"
+        ),
+        "0"
+    );
+    let more = server.sql_error("SET GLOBAL metadata_locks_hash_instances = 2");
+    assert!(more.contains("1238"), "{more}");
+}
+
+/// DDL one after the other behind a reader: with `max_write_lock_count = 1` he gets his turn after the first.
+#[test]
+fn max_write_lock_count_lets_readers_pass_ddl_that_queues() {
+    for (limit, ddl_before) in [("1", "1"), ("10", "3"), ("DEFAULT", "3")] {
+        let folder = TempDir::new();
+        let server = with_tables(&folder);
+        server.sql(&format!(
+            "SET GLOBAL max_write_lock_count = {limit}; SET GLOBAL limpid_ddl_wait = queue"
+        ));
+        let (mut holder, mut reader) = (server.converse(), server.converse());
+        holder.ask("LOCK TABLES d.t WRITE");
+        reader.send("SELECT COUNT(*) - 1 FROM d.t");
+        let pending = |n: u32| {
+            let count = "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE lock_status = 'PENDING'";
+            let found = (0..400).any(|_| {
+                testkit::pause(10);
+                server.sql(count) == n.to_string()
+            });
+            assert!(found, "{n} wait: {}", server.sql("SHOW PROCESSLIST"));
+        };
+        pending(1);
+        let mut ddl: Vec<_> = (0..3).map(|_| server.converse()).collect();
+        for (n, one) in (0..).zip(&mut ddl) {
+            one.send(&format!(
+                "LOCK TABLES d.t WRITE; INSERT INTO d.t VALUES (1{n}, 1); UNLOCK TABLES"
+            ));
+            pending(n + 2);
+        }
+        holder.ask("UNLOCK TABLES");
+        ddl.iter_mut().for_each(|one| drop(one.receive()));
+        assert_eq!(reader.receive(), [ddl_before], "{limit}");
+    }
+}
+
 /// Statements of a session without autocommit, and whether another one waits for the table afterwards, as with MySQL 9.7.
 const WITHOUT_AUTOCOMMIT: [(&str, bool); 16] = [
     ("CREATE TABLE r2 (id INT)", false),

@@ -138,7 +138,8 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let engine = open_engine(process, &globals, connections, disk)?;
     // One graph for rows and metadata: a deadlock may run through both.
     let (slots, waits) = (Arc::clone(engine.slots()), Arc::clone(engine.waits()));
-    let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits));
+    let shards = globals.number("metadata_locks_hash_instances") as usize;
+    let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits).with_shards(shards));
     let catalog = Catalog::open(Arc::clone(&engine), mdl).map_err(|e| cannot_open(&e))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
     let served = serve(process, &places, listeners, globals, (catalog, options));

@@ -57,6 +57,7 @@ mod statement;
 
 mod command_log;
 mod execute;
+mod flush;
 mod locks;
 mod session_state;
 

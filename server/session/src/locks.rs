@@ -71,8 +71,9 @@ impl Core {
                 (true, false) => self.flush_with_read_lock(tables)?,
                 (false, false) => {
                     self.commit_work()?;
-                    if self.tables.tables_are_locked() {
-                        executor::admit_flush(tables, &mut self.context())?;
+                    match self.tables.tables_are_locked() {
+                        true => executor::admit_flush(tables, &mut self.context())?,
+                        false => self.wait_for_users(tables)?,
                     }
                 }
             }

@@ -273,6 +273,13 @@ impl Registry {
         }
     }
 
+    /// The number of the statement that the session of a slot runs, if it runs one.
+    pub fn statement_of(&self, slot: usize) -> Option<u64> {
+        let entry = self.entry(slot);
+        let runs = entry.activity.load(Ordering::Relaxed) != Activity::Sleep as u32;
+        runs.then(|| entry.query_id.load(Ordering::Relaxed))
+    }
+
     /// Kills the session with this connection id if its client has gone.
     pub fn end_lost(&self, id: u64) {
         self.for_each(|slot, identity| {

@@ -3,6 +3,8 @@
 
 use mdl::{Namespace, WAIT_CLASS as METADATA};
 
+/// Class of FLUSH TABLES that waits for who uses the tables.
+pub const FLUSH: &str = "wait/synch/cond/sql/TABLE_SHARE::cond";
 /// Class of SLEEP().
 const SLEEP: &str = "wait/synch/cond/host/sleep";
 /// Class of waits for the log of a commit.
@@ -18,6 +20,7 @@ pub fn state_of(
     match (wait, lock) {
         (Some(METADATA), Some(Namespace::Table)) if verb == "FLUSH" => "Waiting for table flush",
         (Some(METADATA), lock) => lock.unwrap_or(Namespace::Table).wait_state(),
+        (Some(FLUSH), _) => "Waiting for table flush",
         (Some(SLEEP), _) => "User sleep",
         (Some(COMMIT), _) => "waiting for handler commit",
         // The engine's stages are no states of their own.

@@ -10,6 +10,7 @@ use crate::variables::{self, Effect, Globals, Value, VarError};
 use engine::PoolSettings;
 use executor::SqlError;
 use instrument::Level;
+use mdl::ShardBy;
 use std::sync::Arc;
 
 const TRUNCATED: u16 = 1292;
@@ -210,6 +211,12 @@ fn set(server: &Server, name: &str, value: &Value) {
         "limpid_purge_at_commit" => server.engine.settings().set_purge_at_commit(n != 0),
         "limpid_purge_in_background" => server.engine.settings().set_purge_in_background(n != 0),
         "innodb_deadlock_detect" => server.engine.locks().set_deadlock_detect(n != 0),
+        "limpid_mdl_fast_path" => server.catalog.mdl().set_fast_path(n != 0),
+        "limpid_mdl_hash" => {
+            let by = [ShardBy::Id, ShardBy::Name, ShardBy::Bad];
+            server.catalog.mdl().set_shard_by(by[(n as usize).min(2)]);
+        }
+        "max_write_lock_count" => server.catalog.mdl().set_write_locks_max(n),
         "limpid_lock_memory_max" => server.engine.locks().set_memory_max(n as usize),
         "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),
         "innodb_stats_persistent" => upkeep.set_persistent(n != 0),

@@ -133,7 +133,11 @@ impl Context<'_> {
     }
 
     /// Schema of a written name.
-    fn schema_of(&self, name: &ast::ObjectName) -> Result<String, SqlError> {
+    /// The schema of a written name: its own, or the current one.
+    ///
+    /// # Errors
+    /// 1046.
+    pub fn schema_of(&self, name: &ast::ObjectName) -> Result<String, SqlError> {
         match (&name.schema, self.env.database()) {
             (Some(schema), _) => Ok(schema.clone()),
             (None, Some(database)) => Ok(database.to_string()),

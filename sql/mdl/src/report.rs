@@ -150,6 +150,11 @@ impl Mdl {
         self.waiters.take_blame(self.slots.session_index(slot) as u64)
     }
 
+    /// Keeps for [`Mdl::take_blame`] who was in the session's way, where that was no request for a lock.
+    pub fn blame_for(&self, slot: &SessionSlot, blame: Blame) {
+        self.waiters.keep_blame(self.slots.session_index(slot) as u64, blame);
+    }
+
     /// Keeps for [`Mdl::take_blame`] who is in the way of a request that is about to give up.
     #[cold]
     pub(crate) fn blame(&self, w: &Waiting<'_>) {

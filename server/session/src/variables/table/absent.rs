@@ -104,7 +104,6 @@ pub(super) const LIST: &[Variable] = &[
     v("max_insert_delayed_threads", Both, Int(0, 16_384), "20").ignored(NO_DELAYED),
     v("max_points_in_geometry", Both, Int(3, 1_048_576), "65536").ignored(NO_GEOMETRY),
     v("max_sp_recursion_depth", Both, Int(0, 255), "0").ignored(NO_PROGRAMS),
-    v("max_write_lock_count", Global, Int(1, ALL), "18446744073709551615").ignored(NO_MYISAM),
     v("myisam_data_pointer_size", Global, Int(2, 7), "6").ignored(NO_MYISAM),
     v(
         "myisam_max_sort_file_size",

@@ -51,6 +51,9 @@ pub(super) const LIST: &[Variable] = &[
     v("limpid_ddl_kill_idle_blockers", Global, Int(0, YEAR), "0"),
     // Memory for all row locks: who asks for a free one beyond it gets error 1206.
     e("limpid_lock_memory_max", Global, Int(1 << 20, ALL), "1073741824", E::Setting),
+    // For experiments: OFF sends every metadata lock through the mutex of a shard; how an object finds its shard.
+    e("limpid_mdl_fast_path", Global, Bool, "ON", E::Setting),
+    e("limpid_mdl_hash", Global, Enum(&["id", "name", "bad"]), "id", E::Setting),
     // Memory for plans that sessions share; 0: plans of texts are not kept.
     e("limpid_plan_cache_size", Global, Int(0, ALL), "16777216", E::Setting),
     // For experiments: whether committing sessions purge a little, and whether the purge threads work.
@@ -76,10 +79,11 @@ pub(super) const LIST: &[Variable] = &[
     v("max_connections", Global, Int(1, 100_000), "151"),
     v("max_digest_length", Global, Int(0, 1 << 20), "1024"),
     v("max_prepared_stmt_count", Global, Int(0, 4_194_304), "16382"),
+    e("max_write_lock_count", Global, Int(1, ALL), "18446744073709551615", E::Setting),
     F("metadata_locks_cache_size", Int(1, 1 << 20), "1024")
         .ignored("Metadata locks lie in the sessions that hold them."),
-    F("metadata_locks_hash_instances", Int(1, 1024), "8")
-        .ignored("Metadata locks lie in the sessions that hold them."),
+    // Shards of the locks that go through them: see limpid_mdl_fast_path.
+    F("metadata_locks_hash_instances", Int(1, 1024), "8"),
     e("offline_mode", Global, Bool, "OFF", E::Access),
     F("old_alter_table", Bool, "OFF").only("ALTER TABLE chooses its way by what it changes."),
     F("open_files_limit", Int(0, U32), "10000")
