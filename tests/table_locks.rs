@@ -253,8 +253,17 @@ fn user_locks_are_counted_by_name_without_case() {
             assert!(error.contains(&number.to_string()) && error.contains(said), "{call}: {error}");
         }
     }
+    // Whole seconds, rounded; a text's digits alone.
+    a.ask("SELECT GET_LOCK('f', 0)");
+    let timed = |seconds: &str| {
+        let begun = std::time::Instant::now();
+        assert_eq!(server.sql(&format!("SELECT GET_LOCK('f', {seconds})")), "0", "{seconds}");
+        begun.elapsed().as_secs_f64()
+    };
+    assert!(timed("0.4") < 0.7 && timed("'0.9'") < 0.7 && timed("0.6") > 0.9);
     let longest = format!("'{}'", "\u{e4}".repeat(64));
-    assert_eq!(server.sql(&format!("SELECT GET_LOCK({longest}, 0)")), "1");
+    let both = format!("SELECT GET_LOCK({longest}, 0), RELEASE_ALL_LOCKS()");
+    assert_eq!(server.sql(&both), "1\t1");
     let left =
         "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%'";
     assert_eq!(server.sql(left), "0");
@@ -323,6 +332,83 @@ fn whose_client_has_gone_waits_for_no_user_lock() {
     let left =
         "SELECT object_name FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%'";
     assert_eq!(server.sql(left), "l");
+}
+
+/// Statements of one session, and the locks of tables that it has afterwards, as with MySQL 9.7 (no binary log).
+const SAVEPOINTS: &[(&str, &str)] = &[
+    ("BEGIN; SELECT * FROM t; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO s", "t SHARED_READ"),
+    ("BEGIN; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO s", ""),
+    (
+        "BEGIN; SELECT * FROM t; SAVEPOINT s; INSERT INTO u VALUES (5); ROLLBACK TO s",
+        "t SHARED_READ, u SHARED_WRITE",
+    ),
+    (
+        "BEGIN; UPDATE t SET c = c + 1; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO s",
+        "t SHARED_WRITE, u SHARED_READ",
+    ),
+    (
+        "BEGIN; SELECT * FROM t FOR UPDATE; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO s",
+        "t SHARED_WRITE, u SHARED_READ",
+    ),
+    (
+        "BEGIN; SELECT * FROM t; SAVEPOINT s; UPDATE t SET c = 5; ROLLBACK TO s",
+        "t SHARED_READ, t SHARED_WRITE",
+    ),
+    ("BEGIN; SAVEPOINT s; INSERT INTO u VALUES (6); ROLLBACK TO s", ""),
+    ("BEGIN; SAVEPOINT s; SELECT * FROM t; INSERT INTO u VALUES (6); ROLLBACK TO s", ""),
+    ("BEGIN; SAVEPOINT s; SELECT * FROM t FOR UPDATE; ROLLBACK TO s", ""),
+    (
+        "BEGIN; SELECT * FROM t; SAVEPOINT s; SELECT * FROM u; SAVEPOINT s2; SELECT * FROM t; ROLLBACK TO s",
+        "t SHARED_READ",
+    ),
+    (
+        "BEGIN; SELECT * FROM t; SAVEPOINT s; SELECT * FROM u; RELEASE SAVEPOINT s; SAVEPOINT s; ROLLBACK TO s",
+        "t SHARED_READ, u SHARED_READ",
+    ),
+    (
+        "BEGIN; SELECT * FROM t; SAVEPOINT s; UPDATE u SET id = 3 WHERE id = 77; ROLLBACK TO s",
+        "t SHARED_READ, u SHARED_WRITE",
+    ),
+    (
+        "BEGIN; SAVEPOINT a; SELECT * FROM t; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO s",
+        "t SHARED_READ",
+    ),
+    ("BEGIN; SAVEPOINT a; SELECT * FROM t; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO a", ""),
+    (
+        "BEGIN; SAVEPOINT a; INSERT INTO u VALUES (6); SAVEPOINT s; SELECT * FROM t; ROLLBACK TO a",
+        "",
+    ),
+    (
+        "BEGIN; SAVEPOINT a; INSERT INTO u VALUES (6); SAVEPOINT s; SELECT * FROM t; ROLLBACK TO s",
+        "t SHARED_READ, u SHARED_WRITE",
+    ),
+];
+
+#[test]
+fn a_rollback_to_a_savepoint_gives_back_the_locks_that_mysql_gives_back() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    a.ask("USE d");
+    let mut wrong = Vec::new();
+    for (statements, expected) in SAVEPOINTS {
+        a.ask(statements);
+        let locks = server.sql(
+            "SELECT object_name, lock_type FROM performance_schema.metadata_locks \
+             WHERE object_type = 'TABLE' AND object_schema = 'd' ORDER BY 1, 2",
+        );
+        let locks = locks.replace('\t', " ").replace('\n', ", ");
+        if locks != *expected {
+            wrong.push(format!("{statements}: {locks}, not {expected}"));
+        }
+        a.ask("ROLLBACK");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // The others find free what was given back, and what the transaction has yet is still locked.
+    a.ask("BEGIN; SELECT * FROM t; SAVEPOINT s; SELECT * FROM u; ROLLBACK TO s");
+    server.sql("ALTER TABLE d.u ADD x INT");
+    waits(&server, "ALTER TABLE d.t ADD x INT");
+    assert_eq!(a.ask("SELECT COUNT(*) FROM t; COMMIT; SELECT COUNT(*) FROM u"), ["1", "0"]);
 }
 
 /// Waits until a session is in a state; its number.

@@ -75,12 +75,14 @@ impl Core {
         if let Some(counts) = self.events.transactions.savepoints() {
             counts.set += 1;
         }
-        self.transaction.set_savepoint(Savepoint { name, mark: self.client.mark(), begun });
+        let (mark, locked) = (self.client.mark(), self.tables.mark());
+        self.transaction.set_savepoint(Savepoint { name, mark, locked, begun });
         Ok(())
     }
 
-    /// ROLLBACK TO: later savepoints are gone, this one stays. Row and metadata locks are kept until the
-    /// transaction ends, but for the row locks of one that had touched no table at the savepoint.
+    /// ROLLBACK TO: later savepoints are gone, this one stays. Row locks are kept until the transaction ends, but for
+    /// those of one that had touched no table at the savepoint. Metadata locks that came after it are given back by who
+    /// has locked no row and written no table, as in MySQL.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let at = self.transaction.savepoint(name)?;
         self.warn_of_lasting();
@@ -90,6 +92,12 @@ impl Core {
         } else {
             self.client.rollback()?;
             self.client.begin();
+        }
+        let (engine, slot) = (&self.env.server.engine, self.slot);
+        let figures = engine.lock_figures(slot, &engine.progress(slot));
+        if figures.row_locks == 0 && figures.structs == 0 {
+            let locked = self.transaction.savepoints[at].locked;
+            self.tables.release_since(self.client.slot(), locked);
         }
         self.transaction.savepoints.truncate(at + 1);
         if let Some(counts) = self.events.transactions.savepoints() {

@@ -44,6 +44,8 @@ pub(crate) struct Savepoint {
     /// In lower case.
     pub name: String,
     pub mark: engine::UndoMark,
+    /// The metadata locks that it had.
+    pub locked: usize,
     /// The transaction had read or written a table.
     pub begun: bool,
 }

@@ -103,13 +103,13 @@ fn in_slot<T>(run: impl FnOnce(&SessionSlot) -> T) -> Result<T, SqlError> {
 
 fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     /// What MySQL waits at most, in seconds: a year.
-    const FOREVER_S: f64 = 31_536_000.0;
+    const FOREVER_S: i64 = 31_536_000;
     if c.is_null(0) {
         return Err(null_name());
     }
-    let seconds = if c.is_null(1) { 0.0 } else { c.double(1) };
+    let seconds = if c.is_null(1) { 0 } else { c.int(1) };
     let deadline = match seconds {
-        s if (0.0..FOREVER_S).contains(&s) => Deadline::after(Duration::from_secs_f64(s)),
+        s @ 0..FOREVER_S => Deadline::after(Duration::from_secs(s.unsigned_abs())),
         _ => Deadline::Never,
     };
     let name = name(c)?;
