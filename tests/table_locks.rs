@@ -191,6 +191,60 @@ fn a_plan_kept_from_before_obeys_the_locks() {
     assert_eq!(server.sql(text), "1\n1");
 }
 
+/// Statements one after the other, and the error that each ends in (0: none), as with MySQL 9.7.
+const ALIASES: &[(&str, u32)] = &[
+    ("PREPARE p FROM 'SELECT c FROM t AS x'; PREPARE q FROM 'SELECT c FROM t'", 0),
+    ("PREPARE r FROM 'SELECT a.c FROM t a, t b'; PREPARE w FROM 'UPDATE t SET c = c + 1'", 0),
+    ("LOCK TABLES t READ", 0),
+    ("EXECUTE p", 1100),
+    ("EXECUTE q", 0),
+    ("EXECUTE w", 1099),
+    ("SELECT c FROM t x WHERE id = 1", 1100),
+    ("LOCK TABLES t AS x READ", 0),
+    ("EXECUTE p", 0),
+    ("EXECUTE q", 1100),
+    ("SELECT c FROM t x WHERE id = 1", 0),
+    ("SELECT c FROM t WHERE id = 1", 1100),
+    ("LOCK TABLES t a READ", 0),
+    ("EXECUTE r", 1100),
+    ("LOCK TABLES t a READ, t b READ", 0),
+    ("EXECUTE r", 0),
+    ("EXECUTE r", 0),
+    ("LOCK TABLES t x WRITE", 0),
+    ("EXECUTE w", 1100),
+    ("LOCK TABLES v READ", 0),
+    ("SELECT c FROM v", 0),
+    ("SELECT c FROM v", 0),
+    ("SELECT c FROM t", 0),
+    ("UNLOCK TABLES; EXECUTE p; EXECUTE q; EXECUTE r; EXECUTE w", 0),
+];
+
+#[test]
+fn what_was_planned_before_uses_locked_tables_by_their_aliases() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    let mut a = server.converse();
+    // Texts that are known, to this session and by others.
+    let texts =
+        "USE d; SELECT c FROM t x WHERE id = 1; SELECT c FROM t WHERE id = 1; SELECT c FROM v";
+    server.sql(texts);
+    for known in [false, true] {
+        if known {
+            a.ask(texts);
+        }
+        a.ask("USE d");
+        for (statement, number) in ALIASES {
+            let said = a.ask(&format!("{statement}; SHOW ERRORS"));
+            let errors = said.iter().filter(|l| l.starts_with("Error\t")).count();
+            let right = match number {
+                0 => errors == 0,
+                _ => errors == 1 && said.iter().any(|l| l.starts_with(&format!("Error\t{number}"))),
+            };
+            assert!(right, "{statement}, known {known}: {said:?}");
+        }
+    }
+}
+
 #[test]
 fn user_locks_end_with_their_session_and_kill_ends_a_wait() {
     let folder = TempDir::new();
@@ -264,6 +318,7 @@ fn user_locks_are_counted_by_name_without_case() {
     let longest = format!("'{}'", "\u{e4}".repeat(64));
     let both = format!("SELECT GET_LOCK({longest}, 0), RELEASE_ALL_LOCKS()");
     assert_eq!(server.sql(&both), "1\t1");
+    a.ask("DO RELEASE_ALL_LOCKS()");
     let left =
         "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%'";
     assert_eq!(server.sql(left), "0");

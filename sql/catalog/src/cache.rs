@@ -293,7 +293,9 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<bool, CatalogError> {
-        match self.open(client, &name.schema, &name.name, mode, deadline) {
+        // Its aliases were admitted: [`TableCache::admit_names`].
+        let name = (&*name.schema, &*name.name);
+        match self.open_as(client, name, Alias::InView, mode, deadline) {
             Ok(table) => Ok(table == planned),
             Err(
                 CatalogError::NoSuchTable { .. }

@@ -42,7 +42,7 @@ pub use foreign::{ForeignKeyDef, Referential};
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use names::{Definition, NameEntry};
 pub use older::{OlderColumns, ROW_VERSIONS_MAX};
-pub use standing::{Alias, TableLock};
+pub use standing::{Alias, NamedTable, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
     ChangeRow, Changes, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy,

@@ -2,7 +2,7 @@
 //!
 //! 1. While tables are locked, a statement uses no table but those, under the aliases they were locked by,
 //!    each alias once; what it needs is covered by the standing grants, so it never waits.
-//! 2. A plan kept from before is admitted by its tables each time it runs, whatever it calls them.
+//! 2. A plan kept from before is admitted by the names that it has for its tables ([`NamedTable`]) each time it runs.
 //! 3. The list of locked names follows DDL: a dropped table leaves it, a renamed one keeps its lock.
 
 use crate::{CatalogError, FullName, ReadOnly, TableCache};
@@ -39,6 +39,16 @@ struct Locked {
     used: bool,
 }
 
+/// How a planned statement names a table, so that LOCK TABLES can be asked again when it runs.
+#[derive(Debug, Clone)]
+pub struct NamedTable {
+    schema: String,
+    name: String,
+    /// `None`: from inside of a view.
+    alias: Option<String>,
+    write: bool,
+}
+
 /// What a session holds beyond statements and transactions.
 #[derive(Default)]
 pub(crate) struct Standing {
@@ -50,6 +60,8 @@ pub(crate) struct Standing {
     read_lock: bool,
     /// LOCK INSTANCE FOR BACKUP is in force.
     backup_lock: bool,
+    /// What is being planned, as far as it has named its tables.
+    naming: Option<Vec<NamedTable>>,
 }
 
 impl Standing {
@@ -109,6 +121,32 @@ impl TableCache {
     /// A statement begins to be planned: each alias may be used again.
     pub fn begin_planning(&mut self) {
         self.standing.tables.iter_mut().for_each(|l| l.used = false);
+        if let Some(named) = &mut self.standing.naming {
+            named.clear();
+        }
+    }
+
+    /// What is planned from now on says how it names its tables, until [`TableCache::take_names`].
+    pub fn keep_names(&mut self) {
+        self.standing.naming = Some(Vec::new());
+    }
+
+    /// How what was planned since [`TableCache::keep_names`] names its tables.
+    pub fn take_names(&mut self) -> Vec<NamedTable> {
+        self.standing.naming.take().unwrap_or_default()
+    }
+
+    /// Refuses a planned statement that names tables which LOCK TABLES does not cover.
+    ///
+    /// # Errors
+    /// 1100, 1099.
+    #[cold]
+    pub fn admit_names(&mut self, named: &[NamedTable]) -> Result<(), CatalogError> {
+        self.begin_planning();
+        named.iter().try_for_each(|NamedTable { schema, name, alias, write }| {
+            let alias = alias.as_deref().map_or(Alias::InView, Alias::Named);
+            self.standing.admit(schema, name, alias, *write)
+        })
     }
 
     /// Refuses a table by LOCK TABLES, and protects a write of one that other sessions know.
@@ -125,6 +163,14 @@ impl TableCache {
         }
         if self.standing.active {
             self.standing.admit(schema, name, alias, is_write(mode))?;
+        }
+        if let Some(named) = &mut self.standing.naming {
+            let (schema, name, write) = (schema.to_string(), name.to_string(), is_write(mode));
+            let alias = match alias {
+                Alias::Named(alias) => Some(alias.to_string()),
+                Alias::InView => None,
+            };
+            named.push(NamedTable { schema, name, alias, write });
         }
         match is_write(mode) {
             true => self.protect(slot, deadline),

@@ -103,6 +103,9 @@ impl Program {
         self: &Arc<Program>,
         context: &mut Context<'_>,
     ) -> Result<Option<Prepared>, SqlError> {
+        if context.tables.tables_are_locked() {
+            context.tables.admit_names(&self.named)?;
+        }
         let deadline = context.env.lock_deadline();
         for table in &self.tables {
             let (client, planned) = (&*context.client, (&*table.name, table.table));

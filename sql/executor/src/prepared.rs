@@ -89,6 +89,9 @@ impl Prepared {
     /// Lock errors.
     #[inline]
     pub fn relock(&self, context: &mut Context<'_>) -> Result<bool, SqlError> {
+        if context.tables.tables_are_locked() {
+            context.tables.admit_names(&self.program.named)?;
+        }
         let deadline = context.env.lock_deadline();
         for table in &self.program.tables {
             let slot = context.client.slot();

@@ -8,7 +8,7 @@
 use crate::kept::Terms;
 use crate::point::PointSelect;
 use crate::{Context, explain, maintain, show, views};
-use catalog::{NameEntry, TableRef};
+use catalog::{NameEntry, NamedTable, TableRef};
 use expr::{Environment, SqlError, WarningLevel};
 use mdl::Mode;
 use parser::ast::{self, Statement};
@@ -46,6 +46,8 @@ pub struct Program {
     pub(crate) code: Code,
     pub(crate) columns: Vec<ResultColumn>,
     pub(crate) tables: Vec<ProgramTable>,
+    /// What it calls them.
+    pub(crate) named: Vec<NamedTable>,
     /// What a run adds to `Handler_external_lock`: two for each table that is no view.
     pub(crate) external_locks: u64,
     /// Warnings of the parser, raised at every run of a text.
@@ -102,6 +104,7 @@ impl Program {
             code: Code::Tree,
             columns: Vec::new(),
             tables: Vec::new(),
+            named: Vec::new(),
             external_locks: 0,
             written: open.written,
             warnings: Vec::new(),
@@ -112,10 +115,12 @@ impl Program {
             digest: None,
         };
         let Open { literals, parameters, cut, .. } = open;
+        context.tables.keep_names();
         let mut planning = PlanContext { literals, parameters, ..context.planning() };
         let planned = plan(statement, &mut planning);
         let (warnings, literals) = (planning.warnings, planning.literals);
         let parameters = planning.parameters;
+        made.named = context.tables.take_names();
         let planned = planned.map_err(|error| preceded(error, &warnings, statement, context))?;
         let Some(plan) = planned else {
             made.columns = columns_of_tree(statement, context)?;
