@@ -5,7 +5,7 @@
 //! and what was measured with the others' values is measured again. 3. LOCK TABLES and temporary tables change what names
 //! mean for one session: while it has them it goes past all this.
 
-use crate::core::{Core, Descriptor, Kept, Scan};
+use crate::core::{CachedProgram, Core, Descriptor, Scan};
 use crate::net::Net;
 use crate::shared_programs::{Key, Pinned, SharedProgram};
 use executor::kept::prepare_text;
@@ -132,22 +132,23 @@ impl Core {
     ) -> Result<bool, SqlError> {
         let Some(place) = scan.place else { return Ok(false) };
         let mut from = 0;
-        while let Some((at, mut kept)) = self.programs.take(place, from, given.sql, scan.literals())
+        while let Some((at, mut cached)) =
+            self.programs.take(place, from, given.sql, scan.literals())
         {
             let tried = self
-                .start_once(kept.kind, started)
-                .and_then(|()| self.try_program(&kept.prepared, given.values));
+                .start_once(cached.kind, started)
+                .and_then(|()| self.try_program(&cached.prepared, given.values));
             match tried {
                 Ok(Tried::Right) => {
                     count(Counter::LimpidPlanCacheHits, 1);
-                    self.take_digest(&mut kept.digest);
-                    self.run_compiled(&mut kept.prepared, given.values, false, net);
-                    self.programs.put_back(place, kept);
+                    self.take_digest(&mut cached.digest);
+                    self.run_compiled(&mut cached.prepared, given.values, false, net);
+                    self.programs.put_back(place, cached);
                     return Ok(true);
                 }
                 Ok(Tried::Stale) => {}
                 other => {
-                    self.programs.put_back_at(place, at, kept);
+                    self.programs.put_back_at(place, at, cached);
                     other?;
                     from = at + 1;
                 }
@@ -181,9 +182,9 @@ impl Core {
         let key = self.programs.key(given.sql, self.env.parser_mode, scan);
         let mut stale = Vec::new();
         match self.adopt(given, (&key, scan.literals()), &mut stale, &mut started) {
-            Ok(Some(kept)) => {
+            Ok(Some(cached)) => {
                 count(Counter::LimpidPlanCacheSharedHits, 1);
-                return self.run_and_keep(given, &key, kept, net);
+                return self.run_and_keep(given, &key, cached, net);
             }
             Ok(None) => {}
             Err(error) => {
@@ -215,7 +216,7 @@ impl Core {
             Ok(prepared) => {
                 let pinned = Pinned::of(&prepared, given.sql, scan.literals());
                 self.publish(&key, (&prepared, pinned.clone(), 0), &stale);
-                self.run_and_keep(given, &key, Kept::new(pinned, prepared, kind), net)
+                self.run_and_keep(given, &key, CachedProgram::new(pinned, prepared, kind), net)
             }
             Err(error) => {
                 self.warn_of_text(&written);
@@ -232,7 +233,7 @@ impl Core {
         (key, literals): (&Key, &[CutLiteral]),
         stale: &mut Vec<Arc<SharedProgram>>,
         started: &mut bool,
-    ) -> Result<Option<Kept>, SqlError> {
+    ) -> Result<Option<CachedProgram>, SqlError> {
         for shared in self.env.server.programs.find(key, |p| p.are_in(given.sql, literals)) {
             let kind = (self.describe)(shared.program.statement());
             self.start_once(kind, started)?;
@@ -245,7 +246,7 @@ impl Core {
             };
             if prepared.fits(&self.tables, given.values) {
                 let pinned = shared.pinned.clone();
-                return Ok(Some(Kept::new(pinned, prepared, kind)));
+                return Ok(Some(CachedProgram::new(pinned, prepared, kind)));
             }
         }
         Ok(None)
@@ -268,12 +269,12 @@ impl Core {
         &mut self,
         given: Given<'_>,
         key: &Key,
-        mut kept: Kept,
+        mut cached: CachedProgram,
         net: &mut dyn Net,
     ) -> bool {
-        self.take_digest(&mut kept.digest);
-        self.run_compiled(&mut kept.prepared, given.values, false, net);
-        self.programs.keep(&key.text, Box::new(kept));
+        self.take_digest(&mut cached.digest);
+        self.run_compiled(&mut cached.prepared, given.values, false, net);
+        self.programs.keep(&key.text, Box::new(cached));
         true
     }
 

@@ -17,10 +17,12 @@ mod transaction_events;
 pub(crate) use descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
 pub(crate) use events::{Digested, Ended, Events, instruments};
 pub(crate) use identity::{Identity, Phase};
-pub(crate) use programs::{Kept, Programs, Scan};
+pub(crate) use programs::{CachedProgram, Programs, Scan};
 pub(crate) use protocol::Protocol;
 pub(crate) use reply::{Reply, Written};
-pub(crate) use statements::{Cursor, One, Pending, PrepareSchema, StatementCode, Statements};
+pub(crate) use statements::{
+    Cursor, Pending, PrepareSchema, PreparedStatement, StatementCode, Statements,
+};
 pub(crate) use transaction::{
     Characteristics, Holding, Savepoint, Transaction, isolation_numbered,
 };

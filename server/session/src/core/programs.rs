@@ -20,7 +20,7 @@ use std::collections::HashMap;
 const TEXTS_MAX: usize = 64;
 
 /// A program of a text.
-pub(crate) struct Kept {
+pub(crate) struct CachedProgram {
     pub pinned: Pinned,
     pub prepared: Prepared,
     pub kind: &'static Descriptor,
@@ -28,11 +28,11 @@ pub(crate) struct Kept {
     pub digest: Digested,
 }
 
-impl Kept {
+impl CachedProgram {
     /// A program that a session keeps.
-    pub fn new(pinned: Pinned, prepared: Prepared, kind: &'static Descriptor) -> Kept {
+    pub fn new(pinned: Pinned, prepared: Prepared, kind: &'static Descriptor) -> CachedProgram {
         let digest = Digested::of(prepared.digest().cloned());
-        Kept { pinned, prepared, kind, digest }
+        CachedProgram { pinned, prepared, kind, digest }
     }
 }
 
@@ -41,7 +41,7 @@ struct Text {
     key: Box<[u8]>,
     // One is taken out for its run: a pointer moves.
     #[allow(clippy::vec_box)]
-    programs: Vec<Box<Kept>>,
+    programs: Vec<Box<CachedProgram>>,
     /// When it was looked for last, counted in look-ups.
     used: u64,
     memory: Piece,
@@ -54,8 +54,8 @@ instrument::classes! {
 impl Text {
     /// Counts its memory as it is now, without that of the programs that sessions share.
     fn tell(&mut self) {
-        let kept = self.programs.len() * size_of::<Kept>();
-        self.memory.set(size_of::<Text>() + 2 * self.key.len() + kept);
+        let cached = self.programs.len() * size_of::<CachedProgram>();
+        self.memory.set(size_of::<Text>() + 2 * self.key.len() + cached);
     }
 }
 
@@ -156,36 +156,36 @@ impl Programs {
         from: usize,
         sql: &[u8],
         literals: &[CutLiteral],
-    ) -> Option<(usize, Box<Kept>)> {
+    ) -> Option<(usize, Box<CachedProgram>)> {
         let programs = &mut self.texts[place].programs;
         let mut rest = programs.iter().skip(from);
-        let found = rest.position(|kept| kept.pinned.are_in(sql, literals))? + from;
+        let found = rest.position(|cached| cached.pinned.are_in(sql, literals))? + from;
         Some((found, programs.swap_remove(found)))
     }
 
     /// Puts a program back that was right; it is looked at last from now on.
     #[inline]
-    pub fn put_back(&mut self, place: usize, kept: Box<Kept>) {
-        self.texts[place].programs.push(kept);
+    pub fn put_back(&mut self, place: usize, cached: Box<CachedProgram>) {
+        self.texts[place].programs.push(cached);
     }
 
     /// Puts a program back where it was.
-    pub fn put_back_at(&mut self, place: usize, at: usize, kept: Box<Kept>) {
+    pub fn put_back_at(&mut self, place: usize, at: usize, cached: Box<CachedProgram>) {
         let programs = &mut self.texts[place].programs;
-        programs.push(kept);
+        programs.push(cached);
         let last = programs.len() - 1;
         programs.swap(at, last);
     }
 
     /// Keeps a program; the least recently used text goes when there are too many, the oldest program of a text.
-    pub fn keep(&mut self, key: &[u8], kept: Box<Kept>) {
+    pub fn keep(&mut self, key: &[u8], cached: Box<CachedProgram>) {
         let place = self.find(key).unwrap_or_else(|| self.add(key));
         let programs = &mut self.texts[place].programs;
         if programs.len() == VARIANTS_MAX {
             programs.remove(0);
             count(Counter::LimpidPlanCacheEvictions, 1);
         }
-        programs.push(kept);
+        programs.push(cached);
         self.texts[place].tell();
     }
 

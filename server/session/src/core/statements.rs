@@ -25,7 +25,7 @@ pub(crate) enum StatementCode {
 }
 
 /// A prepared statement.
-pub(crate) struct One {
+pub(crate) struct PreparedStatement {
     pub program: StatementCode,
     pub sql: Arc<[u8]>,
     /// Other sessions may run programs of this tree: how its text was read.
@@ -83,7 +83,7 @@ pub(crate) enum Pending {
     Cursor,
 }
 
-impl One {
+impl PreparedStatement {
     /// A statement with so many markers.
     pub fn new(
         program: StatementCode,
@@ -91,8 +91,8 @@ impl One {
         params: usize,
         kind: &'static Descriptor,
         (digest, schema): (Option<Arc<Digest>>, Arc<PrepareSchema>),
-    ) -> One {
-        One {
+    ) -> PreparedStatement {
+        PreparedStatement {
             program,
             sql,
             read_as,
@@ -110,7 +110,7 @@ impl One {
 
     /// Memory, without that of its program, which others may use, too, and without long data.
     fn bytes(&self) -> usize {
-        size_of::<One>() + self.sql.len()
+        size_of::<PreparedStatement>() + self.sql.len()
     }
 
     /// Its long data is none of the next execution.
@@ -153,10 +153,10 @@ impl One {
 /// Prepared statements of a session: id `n` lies at `n - 1`; ids of closed ones are given again.
 #[derive(Default)]
 pub(crate) struct Statements {
-    list: Vec<Option<Box<One>>>,
+    list: Vec<Option<Box<PreparedStatement>>>,
     open: usize,
     /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
-    named: HashMap<String, Box<One>>,
+    named: HashMap<String, Box<PreparedStatement>>,
     /// Where others see them.
     pub figures: Arc<PreparedList>,
     /// How many were prepared by SQL.
@@ -179,7 +179,7 @@ impl Statements {
     }
 
     /// Adds a statement; its id.
-    pub fn add(&mut self, one: One) -> u32 {
+    pub fn add(&mut self, one: PreparedStatement) -> u32 {
         self.open += 1;
         self.keep(self.bytes + one.bytes());
         let free = self.list.iter().position(Option::is_none);
@@ -212,11 +212,11 @@ impl Statements {
 
     /// Where a statement lies.
     #[inline]
-    pub fn place(&mut self, id: u32) -> Option<&mut Option<Box<One>>> {
+    pub fn place(&mut self, id: u32) -> Option<&mut Option<Box<PreparedStatement>>> {
         self.list.get_mut((id as usize).wrapping_sub(1))
     }
 
-    fn get(&mut self, id: u32) -> Option<&mut One> {
+    fn get(&mut self, id: u32) -> Option<&mut PreparedStatement> {
         self.place(id)?.as_deref_mut()
     }
 
@@ -292,24 +292,24 @@ impl Statements {
 
 impl Statements {
     /// Takes the statement of a name out for the time of its run; it stays counted.
-    pub fn take_named(&mut self, name: &str) -> Option<Box<One>> {
+    pub fn take_named(&mut self, name: &str) -> Option<Box<PreparedStatement>> {
         self.named.remove(name)
     }
 
     /// Puts it back.
-    pub fn put_back_named(&mut self, name: String, one: Box<One>) {
+    pub fn put_back_named(&mut self, name: String, one: Box<PreparedStatement>) {
         self.named.insert(name, one);
     }
 
     /// Adds a statement of SQL's PREPARE.
-    pub fn name(&mut self, name: String, one: Box<One>) {
+    pub fn name(&mut self, name: String, one: Box<PreparedStatement>) {
         self.open += 1;
         self.keep(self.bytes + one.bytes());
         self.named.insert(name, one);
     }
 
     /// Removes the statement of a name.
-    pub fn forget(&mut self, name: &str) -> Option<Box<One>> {
+    pub fn forget(&mut self, name: &str) -> Option<Box<PreparedStatement>> {
         let found = self.named.remove(name)?;
         self.open -= 1;
         self.keep(self.bytes.saturating_sub(found.bytes()));
