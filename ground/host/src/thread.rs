@@ -9,7 +9,7 @@ use std::io;
 // The list is the process's: simulations that run beside each other share it, and none may wait in it for its turn.
 #[allow(clippy::disallowed_types)]
 use std::sync::{
-    Mutex, MutexGuard, PoisonError,
+    Mutex, MutexGuard,
     atomic::{AtomicU64, Ordering},
 };
 use std::thread::Builder;
@@ -37,8 +37,7 @@ pub struct Background {
 
 #[allow(clippy::disallowed_types)]
 fn running() -> MutexGuard<'static, Vec<Background>> {
-    // Every critical section leaves the list consistent at each step, so poison says nothing.
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    stdx::lock(&RUNNING)
 }
 
 /// The next number of a session or thread.

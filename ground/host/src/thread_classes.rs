@@ -5,7 +5,7 @@
 
 // The list is the process's, as that of `thread`.
 #[allow(clippy::disallowed_types)]
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// The class of sessions.
 pub const SESSIONS: &str = "thread/sql/one_connection";
@@ -41,8 +41,7 @@ static CLASSES: Mutex<Vec<ThreadClass>> = Mutex::new(Vec::new());
 
 #[allow(clippy::disallowed_types)]
 fn locked() -> MutexGuard<'static, Vec<ThreadClass>> {
-    // Every critical section leaves the list consistent at each step, so poison says nothing.
-    let mut classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut classes = stdx::lock(&CLASSES);
     if classes.is_empty() {
         let names = NAMES.iter().map(|(_, class)| *class).chain([SESSIONS]);
         names.for_each(|name| {

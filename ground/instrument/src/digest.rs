@@ -16,7 +16,8 @@ use crate::{RecordedText, note_switch};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+use stdx::lock;
 
 crate::classes! {
     static DIGESTS: OwnMemory = "memory/performance_schema/events_statements_summary_by_digest";
@@ -170,11 +171,6 @@ const SAMPLE_ROOM_BYTES: usize = 32;
 
 /// Digests for which there is room, until [`set_digest_limits`] says otherwise.
 const DIGESTS_MAX: usize = 10_000;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every critical section leaves its data consistent at each step, so poison says nothing.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn with_table<R>(f: impl FnOnce(&mut Table) -> R) -> R {
     let mut table = lock(&TABLE);

@@ -7,10 +7,11 @@
 
 use crate::io::{IoFigures, IoOperation, IoTotals};
 use crate::past::{Wait, WaitObject, record_wait};
-use crate::{Class, Operation, is_watched};
+use crate::{Class, Operation, is_instrumented};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use stdx::lock;
 
 crate::classes! {
     static MEMORY: OwnMemory = "memory/performance_schema/file_instances";
@@ -79,7 +80,7 @@ impl KnownFile {
     fn add(self: &Arc<Self>, operation: Operation, ns: Option<u64>, bytes: u64) {
         self.figures.add(self.class, operation.of_io(), ns, bytes);
         if self.class.recorded() {
-            let name = Arc::clone(&self.name.lock().unwrap_or_else(PoisonError::into_inner));
+            let name = Arc::clone(&lock(&self.name));
             let number = Arc::as_ptr(self).addr() as u64;
             record(self.class, (operation, ns, bytes), name, number);
         }
@@ -100,8 +101,7 @@ fn record(
 }
 
 fn files() -> MutexGuard<'static, Files> {
-    // Every critical section leaves the list consistent at each step, so poison says nothing.
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&FILES)
 }
 
 /// Memory of a file of this name.
@@ -179,7 +179,10 @@ impl FileHandle {
     /// The class by which its operations are counted, while they are.
     #[inline]
     pub fn counted(&self) -> Option<&'static Class> {
-        self.0.as_ref().map(|known| known.class).filter(|class| class.enabled() && is_watched())
+        self.0
+            .as_ref()
+            .map(|known| known.class)
+            .filter(|class| class.enabled() && is_instrumented())
     }
 
     /// Counts an operation; `ns` if it was timed.
@@ -242,7 +245,7 @@ pub fn file_renamed(from: &str, to: &str) {
     if let Some(known) = files.named.remove(from) {
         MEMORY.give_back(bytes_of(from));
         let name: Arc<str> = to.into();
-        *known.name.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&name);
+        *lock(&known.name) = Arc::clone(&name);
         files.named.insert(name, known);
     }
 }

@@ -17,7 +17,8 @@ use crate::{DigestKey, KeptText};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+use stdx::lock;
 
 /// `performance_schema_events_statements_history_size`.
 static RECORDS_MAX: AtomicUsize = AtomicUsize::new(10);
@@ -161,11 +162,6 @@ impl RecordedText<'_> {
             Self::Prepared(row) => row.text(),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every critical section leaves its data consistent at each step, so poison says nothing.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 static SESSIONS: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());

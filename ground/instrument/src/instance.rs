@@ -12,7 +12,8 @@ use crate::{Class, ClassKind};
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
+use stdx::lock;
 
 /// The figures of one mutex, latch or event.
 #[derive(Debug)]
@@ -62,8 +63,7 @@ pub fn forget_instances_lost() {
 }
 
 fn list() -> MutexGuard<'static, Vec<Arc<Instance>>> {
-    // Every critical section leaves the list consistent at each step, so poison says nothing.
-    INSTANCES.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&INSTANCES)
 }
 
 /// An owner's reference to its instance, if there is one.

@@ -111,9 +111,9 @@ pub use prepared::{
 pub use registry::{
     Holds, PageRegistration, Rule, attach, class_named, class_numbered, classes, completed,
     contended, count, current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds,
-    is_on, is_watched, kept_by_thread, leave_page, level, live_stages, lost, name_thread, raise,
-    register, register_declared, reset_holds, set_current, set_level, set_rules, switch, totals,
-    turn_off, used, watch_thread, window,
+    is_instrumented, is_on, kept_by_thread, leave_page, level, live_stages, lost, name_thread,
+    raise, register, register_declared, reset_holds, set_current, set_level, set_rules, switch,
+    totals, turn_off, used, watch_thread, window,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,

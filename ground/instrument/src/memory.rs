@@ -9,8 +9,9 @@
 use crate::registry::page;
 use crate::statement::same;
 use crate::{Class, MemoryClass};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use stdx::lock;
 
 /// Amounts taken and given back, and between which bounds what is used was.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ impl MemoryUse {
     fn is_counted(&'static self) -> bool {
         if !self.is_listed.load(Relaxed) && !self.is_listed.swap(true, Relaxed) {
             self.class.id();
-            LISTED.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+            lock(&LISTED).push(self);
         }
         self.class.enabled()
     }
@@ -174,7 +175,7 @@ impl SessionMemory {
     #[must_use = "it is told when the piece changes again"]
     pub fn set(&'static self, counted: usize, to: usize) -> usize {
         if !self.all.is_listed.load(Relaxed) {
-            OF_SESSIONS.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+            lock(&OF_SESSIONS).push(self);
         }
         let now = self.all.set(counted, to);
         if now != counted {
@@ -216,7 +217,7 @@ impl Drop for Piece {
 
 /// The instruments of memory of sessions that have counted something.
 pub fn session_memory() -> Vec<&'static Class> {
-    let listed = OF_SESSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let listed = lock(&OF_SESSIONS);
     let mut classes: Vec<&'static Class> = listed.iter().map(|memory| memory.class()).collect();
     classes.sort_by_key(|class| class.name());
     classes.dedup_by_key(|class| class.name());
@@ -294,7 +295,7 @@ pub struct MemoryReport {
 
 /// All instruments of memory that have counted something.
 pub fn memory_reports() -> Vec<MemoryReport> {
-    let listed = LISTED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let listed = lock(&LISTED).clone();
     let report = |memory: &&'static MemoryUse| MemoryReport {
         class: memory.class.class(),
         pieces: memory.pieces.totals(),
@@ -305,7 +306,7 @@ pub fn memory_reports() -> Vec<MemoryReport> {
 
 /// Counts anew from what is used now.
 pub fn empty_memory() {
-    let listed = LISTED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let listed = lock(&LISTED).clone();
     for memory in listed {
         memory.pieces.empty();
         memory.bytes.empty();

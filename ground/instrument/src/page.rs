@@ -14,7 +14,7 @@ use crate::registry;
 use crate::setup::objects_changed;
 use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
-use crate::statement::{IS_WATCHED, STATEMENTS_MAX, StatementRow};
+use crate::statement::{IS_SELDOM, STATEMENTS_MAX, StatementRow};
 use crate::transaction::{TransactionRow, TransactionTotals};
 use crate::{
     Class, ClassKind, Consumer, Counter, StatementEnd, StatementTotals, consumes, note_switch,
@@ -63,11 +63,11 @@ pub struct CounterPage {
     /// The THREAD_ID of its writer; 0: it has none.
     thread_id: Tally,
     /// Not 0: `threads.INSTRUMENTED` is NO. Whoever switches it writes it.
-    unwatched: Tally,
+    uninstrumented: Tally,
     /// Time that was spent waiting for locks of tables and rows.
     lock_ns: Tally,
-    /// Grows with `lock_ns`, `memory` and each counter of [`IS_WATCHED`].
-    watched: Tally,
+    /// Grows with `lock_ns`, `memory` and each counter of [`IS_SELDOM`].
+    seldom: Tally,
     /// How often each of the figures had been emptied when the page was written last: behind that they mean nothing any
     /// more ([`registry::emptied`]).
     emptied: [Tally; FIGURES],
@@ -285,11 +285,11 @@ impl Totals {
     pub(crate) fn absorb(&mut self, page: &CounterPage) {
         self.merge(page, Tally::take);
         page.lock_ns.take();
-        page.watched.take();
+        page.seldom.take();
         if page.thread_id() != 0 {
             page.set_thread_id(0);
         }
-        page.unwatched.take();
+        page.uninstrumented.take();
         page.memory.forget();
         Figures::ALL.into_iter().for_each(|figures| page.renew(figures));
     }
@@ -413,8 +413,8 @@ impl CounterPage {
     #[inline(always)]
     pub fn add(&self, c: Counter, n: u64) {
         self.status[c as usize].add(n);
-        if IS_WATCHED[c as usize] {
-            self.watched.add(1);
+        if IS_SELDOM[c as usize] {
+            self.seldom.add(1);
         }
     }
 
@@ -452,9 +452,9 @@ impl CounterPage {
     }
 
     /// Says what `threads.INSTRUMENTED` is of who writes it. Callable by anyone.
-    pub fn set_watched(&self, on: bool) {
-        if (self.unwatched.get() == 0) != on {
-            self.unwatched.set(u64::from(!on));
+    pub fn set_instrumented(&self, on: bool) {
+        if (self.uninstrumented.get() == 0) != on {
+            self.uninstrumented.set(u64::from(!on));
             objects_changed();
             note_switch();
         }
@@ -463,8 +463,8 @@ impl CounterPage {
     /// Whether what its writer does is counted at all: it is not where `threads.INSTRUMENTED` is NO, as long as somebody looks
     /// at threads.
     #[inline(always)]
-    pub fn is_watched(&self) -> bool {
-        self.unwatched.get() == 0 || !consumes(Consumer::Threads)
+    pub fn is_instrumented(&self) -> bool {
+        self.uninstrumented.get() == 0 || !consumes(Consumer::Threads)
     }
 
     /// How often memory was taken or given back.
@@ -478,7 +478,7 @@ impl CounterPage {
         if let Some(id) = class.id_if_registered() {
             self.memory.change(id, is_controlled, from, to);
         }
-        self.watched.add(1);
+        self.seldom.add(1);
     }
 
     /// What the statement that ended took at most of the memory that is controlled, and of all. Only the page's writer calls it.
@@ -614,14 +614,14 @@ impl CounterPage {
 
     /// How often something was counted that statements tell of and seldom happens.
     #[inline(always)]
-    pub(crate) fn watched(&self) -> u64 {
-        self.watched.get()
+    pub(crate) fn seldom(&self) -> u64 {
+        self.seldom.get()
     }
 
     /// Adds to [`CounterPage::lock_ns`]. Only the page's writer calls it.
     pub(crate) fn add_lock_ns(&self, ns: u64) {
         self.lock_ns.add(ns);
-        self.watched.add(1);
+        self.seldom.add(1);
     }
 
     /// Adds one timed wait or event of a class. Only the page's writer calls it.

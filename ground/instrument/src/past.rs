@@ -11,7 +11,8 @@ use crate::ring::Ring;
 use crate::{Class, Consumer, Operation, OwnMemory, consumes, registry};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use stdx::lock;
 
 /// What is kept of a thread's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,11 +200,6 @@ const LISTS: usize = 64;
 static THREADS: [Mutex<Vec<ThreadEvents>>; LISTS] = [const { Mutex::new(Vec::new()) }; LISTS];
 static LONG_WAITS: Mutex<Ring<WaitRecord>> = Mutex::new(Ring::new());
 static LONG_STAGES: Mutex<Ring<StageRecord>> = Mutex::new(Ring::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every critical section leaves its data consistent at each step, so poison says nothing.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn list_of(thread_id: u64) -> MutexGuard<'static, Vec<ThreadEvents>> {
     lock(&THREADS[thread_id as usize % LISTS])

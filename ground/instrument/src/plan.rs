@@ -78,7 +78,7 @@ impl Plan {
     pub fn of(page: &CounterPage, keeps_history: bool) -> Plan {
         let switched = switched();
         page.renew_statements();
-        if !INSTRUMENTS || !page.is_watched() {
+        if !INSTRUMENTS || !page.is_instrumented() {
             return Plan { switched, ..Plan::unknown() };
         }
         let keeps = |consumer| keeps_history && consumes(consumer);

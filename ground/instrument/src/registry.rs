@@ -32,7 +32,8 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+use stdx::lock;
 
 pub(crate) struct Registry {
     /// Classes of each kind, and those of them for which there was no room.
@@ -196,8 +197,7 @@ pub(crate) fn locked<R>(f: impl FnOnce(&mut Registry) -> R) -> R {
 }
 
 fn registry() -> MutexGuard<'static, Registry> {
-    // Every critical section leaves the registry consistent at each step, so poison says nothing.
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&REGISTRY)
 }
 
 /// Gives the class its number.
@@ -668,12 +668,12 @@ pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
 pub fn watch_thread(thread_id: u64, on: bool) {
     let registry = registry();
     let pages = registry.pages.iter().flatten();
-    pages.filter(|p| p.page().thread_id() == thread_id).for_each(|p| p.page().set_watched(on));
+    pages.filter(|p| p.page().thread_id() == thread_id).for_each(|p| p.page().set_instrumented(on));
 }
 
-/// Whether what the calling thread does is counted: see [`CounterPage::is_watched`].
-pub fn is_watched() -> bool {
-    page().is_watched()
+/// Whether what the calling thread does is counted: see [`CounterPage::is_instrumented`].
+pub fn is_instrumented() -> bool {
+    page().is_instrumented()
 }
 
 /// Sums over all pages, living and ended.
@@ -752,7 +752,7 @@ pub fn name_thread(thread_id: u64) {
 
 /// Counts an error or warning that is raised, if errors are counted.
 pub fn raise(number: u16, now_us: u64) {
-    if ERROR.enabled() && page().is_watched() {
+    if ERROR.enabled() && page().is_instrumented() {
         page().add_error(number, now_us);
     }
 }
@@ -774,7 +774,7 @@ pub fn hit(class: &'static Class) {
 /// Registers the class at its first use, and counts the use if the class is enabled.
 pub fn used(class: &'static Class) {
     let id = class.id();
-    if class.enabled() && page().is_watched() {
+    if class.enabled() && page().is_instrumented() {
         page().add_use(id);
     }
 }
@@ -783,7 +783,7 @@ pub fn used(class: &'static Class) {
 #[cold]
 pub fn contended(class: &'static Class, wait_ns: u64) {
     let (page, id) = (page(), class.id());
-    if page.is_watched() {
+    if page.is_instrumented() {
         page.add_wait(id, wait_ns);
         if !class.enabled() {
             page.add_use(id);

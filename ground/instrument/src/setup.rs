@@ -4,7 +4,8 @@
 //! most decides: a name before `%`, and of two the one whose first name is given.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+use stdx::lock;
 
 /// Any name.
 pub const ANY: &str = "%";
@@ -99,8 +100,7 @@ static OBJECTS: Mutex<Option<Vec<Object>>> = Mutex::new(None);
 static OBJECTS_VERSION: AtomicU64 = AtomicU64::new(1);
 
 fn locked<T>(list: &'static Mutex<Option<Vec<T>>>) -> MutexGuard<'static, Option<Vec<T>>> {
-    // A list is whole at each step, so poison says nothing.
-    list.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(list)
 }
 
 fn with_actors<R>(f: impl FnOnce(&mut Vec<Actor>) -> R) -> R {

@@ -5,10 +5,11 @@
 
 use crate::io::{IoFigures, IoOperation, IoTotals};
 use crate::past::{Wait, WaitObject, record_wait_between};
-use crate::{Class, Operation, is_watched};
+use crate::{Class, Operation, is_instrumented};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use stdx::lock;
 
 crate::classes! {
     static MEMORY: OwnMemory = "memory/performance_schema/socket_instances";
@@ -47,8 +48,7 @@ static SOCKETS: LazyLock<Mutex<Sockets>> =
     LazyLock::new(|| Mutex::new(Sockets { open: Vec::new(), ended: HashMap::new(), lost: 0 }));
 
 fn sockets() -> MutexGuard<'static, Sockets> {
-    // Every critical section leaves the list consistent at each step, so poison says nothing.
-    SOCKETS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&SOCKETS)
 }
 
 /// An open socket.
@@ -74,7 +74,7 @@ impl SocketHandle {
     #[inline]
     pub fn counted(&self) -> Option<&'static Class> {
         let class = self.0.as_ref()?.class;
-        (class.enabled() && is_watched()).then_some(class)
+        (class.enabled() && is_instrumented()).then_some(class)
     }
 
     /// Counts an operation; `ns` if it was timed.

@@ -72,7 +72,7 @@ impl StageWords {
 /// The calling thread's statement is in a stage from now on.
 pub fn begin_stage(class: &'static StageClass, begin_ns: u64, work_estimated: u64) {
     let id = class.id();
-    if class.enabled() && page().is_watched() {
+    if class.enabled() && page().is_instrumented() {
         page().stage().begin(id, begin_ns, work_estimated);
     }
 }
@@ -89,7 +89,7 @@ pub fn end_stage(class: &'static StageClass, ns: u64) {
     let stage = page.stage();
     let was_seen = stage.class.take() != 0;
     if flags & ENABLED != 0
-        && page.is_watched()
+        && page.is_instrumented()
         && let Some(number) = class.stage_number()
     {
         let ns = (flags & TIMED != 0).then_some(ns);

@@ -2,7 +2,7 @@
 //!
 //! 1. The instruments are a fixed list ([`STATEMENTS`]): a row's number is the place in it, known when the server is built.
 //! 2. A row is written once for each statement, when it ends. What seldom happens (a sort, a temporary table) is told
-//!    from the session's status counters, which are compared only if one of them was counted ([`IS_WATCHED`]).
+//!    from the session's status counters, which are compared only if one of them was counted ([`IS_SELDOM`]).
 
 use crate::stat::{Stat, StatTotals, Tally};
 use crate::statement_names::NAMES;
@@ -27,7 +27,7 @@ macro_rules! sums {
         pub const SUMS: usize = [$(Sum::$name),*].len();
 
         /// The sums that status counters tell of.
-        const WATCHED: &[(Sum, Counter)] = &[$($((Sum::$name, Counter::$counter),)?)*];
+        const SELDOM: &[(Sum, Counter)] = &[$($((Sum::$name, Counter::$counter),)?)*];
     };
 }
 
@@ -251,23 +251,23 @@ pub(crate) const fn same(a: &[u8], mut at: usize, b: &[u8], mut bt: usize) -> bo
     true
 }
 
-/// Whether a status counter is one of those that statements tell of ([`WATCHED`]).
-pub(crate) const IS_WATCHED: [bool; Counter::COUNT] = {
-    let mut is_watched = [false; Counter::COUNT];
+/// Whether a status counter is one of those that statements tell of ([`SELDOM`]).
+pub(crate) const IS_SELDOM: [bool; Counter::COUNT] = {
+    let mut is_seldom = [false; Counter::COUNT];
     let mut n = 0;
-    while n < WATCHED.len() {
-        is_watched[WATCHED[n].1 as usize] = true;
+    while n < SELDOM.len() {
+        is_seldom[SELDOM[n].1 as usize] = true;
         n += 1;
     }
-    is_watched
+    is_seldom
 };
 
 /// The status counters of a session as they were when its last statement ended.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
-    /// [`CounterPage::watched`] then.
-    watched: u64,
-    each: [u64; WATCHED.len()],
+    /// [`CounterPage::seldom`] then.
+    seldom: u64,
+    each: [u64; SELDOM.len()],
     lock_ns: u64,
     memory_changes: u64,
 }
@@ -276,7 +276,7 @@ impl Watch {
     /// Whether a counter has changed since.
     #[inline(always)]
     pub fn has_changed(&self, page: &CounterPage) -> bool {
-        self.watched != page.watched()
+        self.seldom != page.seldom()
     }
 
     /// Adds what was counted since to the sums, and remembers the present values.
@@ -284,7 +284,7 @@ impl Watch {
     pub fn take(&mut self, page: &CounterPage, sums: &mut EventSums) {
         let lock_ns = page.lock_ns();
         sums.set(Sum::LockNs, lock_ns.wrapping_sub(self.lock_ns));
-        (self.lock_ns, self.watched) = (lock_ns, page.watched());
+        (self.lock_ns, self.seldom) = (lock_ns, page.seldom());
         let memory_changes = page.memory_changes();
         if self.memory_changes != memory_changes {
             self.memory_changes = memory_changes;
@@ -292,7 +292,7 @@ impl Watch {
             sums.set(Sum::MaxControlledMemory, controlled);
             sums.set(Sum::MaxTotalMemory, total);
         }
-        for ((sum, c), before) in WATCHED.iter().zip(&mut self.each) {
+        for ((sum, c), before) in SELDOM.iter().zip(&mut self.each) {
             let now = page.counter(*c);
             sums.set(*sum, now.wrapping_sub(*before));
             *before = now;

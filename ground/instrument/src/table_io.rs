@@ -16,7 +16,8 @@ use crate::registry::page;
 use crate::stat::{Stat, StatTotals, Tally};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use stdx::lock;
 
 crate::classes! {
     /// The one instrument of all tables.
@@ -107,8 +108,7 @@ impl Tables {
 }
 
 fn tables() -> MutexGuard<'static, Tables> {
-    // Every critical section leaves the list consistent at each step, so poison says nothing.
-    TABLES.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&TABLES)
 }
 
 /// What one session did to one table.
@@ -250,8 +250,7 @@ struct State {
 
 impl TableFigures {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every critical section leaves the state consistent at each step, so poison says nothing.
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         let emptied = of_tables(STAMP.load(Relaxed));
         if state.emptied != emptied {
             state.emptied = emptied;

@@ -13,6 +13,7 @@ pub mod bytes;
 pub mod class;
 pub mod hook;
 mod line;
+mod poison;
 pub mod rng;
 pub mod stack;
 
@@ -20,6 +21,7 @@ pub use atomic::{Atom, AtomInt, LocalAtomic, SharedAtomic};
 pub use class::{reset_shared_writes, shared_writes};
 pub use core::sync::atomic::Ordering;
 pub use line::CacheLine;
+pub use poison::lock;
 
 #[cfg(not(loom))]
 pub use core::sync::atomic::fence;

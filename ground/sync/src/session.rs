@@ -177,7 +177,7 @@ impl SessionSlot {
     /// Switches the bits of [`Self::monitoring`]; the session notices at its next statement. Callable by anyone.
     pub fn set_monitoring(&self, bits: u8) {
         self.control.monitoring.store(bits, Ordering::Relaxed);
-        self.counters.set_watched(bits & MONITORED != 0);
+        self.counters.set_instrumented(bits & MONITORED != 0);
     }
 
     /// Whether the statement or the session is to end.

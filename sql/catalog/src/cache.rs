@@ -89,7 +89,7 @@ impl Handle {
         let version = instrument::objects_version();
         let NameEntry { schema, name, .. } = &*self.entry;
         let (counted, timed) = instrument::object_switches(ObjectType::Table, schema, name);
-        let counted = counted && instrument::is_watched();
+        let counted = counted && instrument::is_instrumented();
         self.watched.set(Watched { version, counted, timed });
         self.watched.get()
     }

@@ -102,7 +102,7 @@ impl Runner {
     }
 
     fn lock(&self) -> Locked<'_> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        stdx::lock(&self.state)
     }
 
     /// Adds a thread that can go on; its number.

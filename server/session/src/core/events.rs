@@ -252,7 +252,7 @@ impl Events {
         let slept = self.plan.depth == Depth::Nothing;
         self.plan = Plan::of(&slot.counters, slot.monitoring() & HISTORY != 0);
         self.digests.looks();
-        if !self.plan.cpu {
+        if slept || !self.plan.cpu {
             self.begin_cpu_ns = 0;
         }
         if slept {
@@ -260,7 +260,6 @@ impl Events {
             self.rows_read = slot.counters.counter(Counter::InnodbRowsRead);
             self.watch.take(&slot.counters, &mut EventSums::default());
             self.transactions.are_told();
-            self.begin_cpu_ns = 0;
         }
     }
 
@@ -281,8 +280,8 @@ impl Events {
             return self.end_plainly(slot, ended, did);
         }
         let Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared } = ended;
-        let counts = [rows_sent, errors, warnings, rows_affected, rows_examined];
-        self.end_fully(slot, now_ns, counts, text, (transaction, prepared))
+        let counts = [rows_sent, errors, warnings];
+        self.end_fully(slot, (now_ns, counts, text), did, (transaction, prepared))
     }
 
     /// Ends a statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom
@@ -336,13 +335,11 @@ impl Events {
     fn end_fully(
         &mut self,
         slot: &SessionSlot,
-        now_ns: u64,
-        [rows_sent, errors, warnings, rows_affected, rows_examined]: [u64; 5],
-        text: RecordedText<'_>,
+        (now_ns, [rows_sent, errors, warnings], text): (u64, [u64; 3], RecordedText<'_>),
+        did: Did,
         (transaction, prepared): (&Transaction, Option<&Arc<PreparedRow>>),
     ) -> bool {
         let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
-        let did = Did { rows_affected, rows_examined };
         let page = &slot.counters;
         let times = (self.begin_ns, ended.now_ns);
         let has_news = self.transactions.has_news() && self.transactions.count(page, times);
