@@ -53,3 +53,22 @@ fn prepared_statements_of_every_session_are_seen_by_all() {
     assert_eq!(of("SQL_TEXT"), "ALTER USER root@localhost IDENTIFIED BY <secret>");
     assert!(server.sql_error(&format!("DELETE FROM {INSTANCES}")).contains("1142"));
 }
+
+/// COM_STMT_EXECUTE of a number that no statement has is an event of its own, which failed.
+#[test]
+fn a_statement_that_is_not_there_is_an_event_that_failed() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut client = testkit::raw::RawClient::connect(&server);
+    client.login();
+    assert!(client.command(0x0E, b"") && client.packet().is_some(), "a ping");
+    assert!(client.command(0x17, &[99, 0, 0, 0, 0, 1, 0, 0, 0]));
+    assert_eq!(client.expect_error(), 1243);
+    let counts = |event: &str| {
+        server.sql(&format!(
+            "SELECT COUNT_STAR, SUM_ERRORS FROM performance_schema.events_statements_summary_global_by_event_name
+             WHERE EVENT_NAME = 'statement/com/{event}'"
+        ))
+    };
+    assert_eq!((counts("Ping"), counts("Execute")), ("1\t0".into(), "1\t1".into()));
+}

@@ -22,8 +22,7 @@ impl Core {
         count(Counter::ComStmtExecute, 1);
         // Taken out for the time of its run, so that the session can be borrowed beside it.
         let Some(mut one) = self.statements.place(id).and_then(Option::take) else {
-            let id = id.to_string();
-            return self.send_error(&errors::unknown_statement(&id, "mysqld_stmt_execute"));
+            return self.execute_unknown(id);
         };
         let result = self.run_one((id, &mut one), flags, rest, net);
         if let Some(place) = self.statements.place(id) {
@@ -32,6 +31,13 @@ impl Core {
         if let Err(error) = result {
             self.send_error(&error);
         }
+    }
+
+    /// It is an event all the same: an error.
+    #[cold]
+    fn execute_unknown(&mut self, id: u32) {
+        self.begin_event(instruments::EXECUTE, sync::now_ns());
+        self.send_error(&errors::unknown_statement(&id.to_string(), "mysqld_stmt_execute"));
     }
 
     #[inline]
