@@ -214,7 +214,7 @@ fn kill_ends_every_wait_and_leaves_nothing() {
         (IDLE, "OPTIMIZE TABLE d.t"),
         (IDLE, "LOCK TABLES d.t WRITE"),
         (IDLE, "DROP DATABASE d"),
-        (IDLE, "FLUSH TABLES d.t WITH READ LOCK"),
+        ("BEGIN; UPDATE d.t SET c = 2", "FLUSH TABLES d.t WITH READ LOCK"),
         ("BEGIN; UPDATE d.t SET c = 2", "CHECK TABLE d.t"),
         ("FLUSH TABLES WITH READ LOCK", "CREATE TABLE d.n (i INT)"),
         ("LOCK INSTANCE FOR BACKUP", "CREATE TABLE d.n (i INT)"),

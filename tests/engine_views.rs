@@ -176,12 +176,12 @@ fn latches_are_switched_before_anything_uses_them() {
         let of = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name WHERE EVENT_NAME";
         server.sql(&format!("{of} = 'wait/synch/mutex/sql/{name}'"))
     };
-    assert_eq!(setting("LOCK_user_level"), "NO\tNO");
+    assert_eq!(setting("MDL_map::mutex"), "NO\tNO");
     assert_eq!(setting("LOCK_regexp"), "YES\tYES");
-    server.sql("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME LIKE '%/LOCK_user%'");
-    assert_eq!(setting("LOCK_user_level"), "YES\tNO");
-    server.sql("SELECT GET_LOCK('a', 1), 'a' REGEXP 'b'");
-    for name in ["LOCK_user_level", "LOCK_regexp"] {
+    server.sql("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME LIKE '%/MDL_map%'");
+    assert_eq!(setting("MDL_map::mutex"), "YES\tNO");
+    server.sql("SET GLOBAL limpid_mdl_fast_path = OFF; SELECT 'a' REGEXP 'b' FROM mysql.user");
+    for name in ["MDL_map::mutex", "LOCK_regexp"] {
         assert_ne!(used(name), "0", "{name}");
     }
 }

@@ -157,10 +157,16 @@ fn flushed_tables_wait_for_their_readers_and_a_backup_for_ddl_only() {
     let folder = TempDir::new();
     let server = with_tables(&folder);
     let (mut a, mut b) = (server.converse(), server.converse());
-    b.ask("BEGIN");
-    b.ask("SELECT * FROM d.t");
+    b.ask("BEGIN; UPDATE d.t SET c = 1");
     waits(&server, "FLUSH TABLES d.t WITH READ LOCK");
     b.ask("COMMIT");
+    b.send("SELECT SLEEP(2) FROM d.t");
+    find_session(&server, "SELECT SLEEP(2) FROM d.t");
+    waits(&server, "FLUSH TABLES d.t WITH READ LOCK");
+    server.sql("UPDATE d.t SET c = 1");
+    b.receive();
+    // Who has read it, and is between two statements, is not waited for.
+    b.ask("BEGIN; SELECT * FROM d.t");
     a.ask("FLUSH TABLES d.t WITH READ LOCK");
     assert_eq!(server.sql("SELECT c FROM d.t"), "1");
     waits(&server, "UPDATE d.t SET c = 3");
@@ -171,6 +177,7 @@ fn flushed_tables_wait_for_their_readers_and_a_backup_for_ddl_only() {
     waits(&server, "DROP TABLE d.u");
     waits(&server, "LOCK TABLES d.u WRITE");
     waits_for(&server, "DROP TABLE d.u", &mut a, "UNLOCK INSTANCE");
+    b.ask("COMMIT");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! FLUSH TABLES without a lock: waits for who uses the tables.
+//! FLUSH TABLES [t, ...]: waits for who uses the tables.
 //!
 //! 1. Waited for is who runs a statement and has locked a table, until that statement ends, and who has locked it for
 //!    more than a statement's rows (LOCK TABLES, DDL), until he gives that back. Who is between two statements of a
@@ -62,11 +62,15 @@ impl User {
 }
 
 impl Core {
-    /// Waits until nobody uses the tables any more who does now; none are all.
+    /// Waits until nobody uses the tables any more who does now; none are all. As long as for locks, if no deadline is given.
     ///
     /// # Errors
     /// 1046 of a name without schema, 1205, 1213, 1317.
-    pub fn wait_for_users(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
+    pub fn wait_for_users(
+        &mut self,
+        tables: &[ObjectName],
+        deadline: Option<Deadline>,
+    ) -> Result<(), SqlError> {
         let names = {
             let context = self.context();
             let full = |name: &ObjectName| Ok((context.schema_of(name)?, name.name.clone()));
@@ -82,7 +86,7 @@ impl Core {
         if users.is_empty() {
             return Ok(());
         }
-        let deadline = executor::Environment::lock_deadline(&self.env);
+        let deadline = deadline.unwrap_or_else(|| executor::Environment::lock_deadline(&self.env));
         let ended = self.wait_until_gone(&mut users, deadline);
         if ended == Err(MdlError::TimedOut) {
             self.blame(&users);

@@ -10,6 +10,7 @@ use crate::process::QueryLog;
 use executor::SqlError;
 use instrument::{Counter, count};
 use parser::ast::{DdlWait, Flush, FlushTarget, LockKind, LockTable, ObjectName};
+use sync::Deadline;
 
 impl Core {
     /// LOCK TABLES.
@@ -73,7 +74,7 @@ impl Core {
                     self.commit_work()?;
                     match self.tables.tables_are_locked() {
                         true => executor::admit_flush(tables, &mut self.context())?,
-                        false => self.wait_for_users(tables)?,
+                        false => self.wait_for_users(tables, None)?,
                     }
                 }
             }
@@ -101,7 +102,13 @@ impl Core {
         }
         self.commit_work()?;
         if !tables.is_empty() {
-            return executor::flush_and_lock(tables, &mut self.context());
+            executor::flush_and_lock(tables, &mut self.context())?;
+            let limit = executor::Environment::patience(&self.env, None).limit;
+            let used = self.wait_for_users(tables, limit.map(Deadline::after));
+            if used.is_err() {
+                self.tables.unlock_tables(self.client.slot());
+            }
+            return used;
         }
         executor::in_turns(None, &mut self.context(), |context| {
             let deadline = context.env.lock_deadline();

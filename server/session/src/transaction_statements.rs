@@ -94,8 +94,8 @@ impl Core {
             self.client.begin();
         }
         let (engine, slot) = (&self.env.server.engine, self.slot);
-        let figures = engine.lock_figures(slot, &engine.progress(slot));
-        if figures.row_locks == 0 && figures.structs == 0 {
+        // Whoever locks a row has locked its table for that.
+        if engine.lock_figures(slot, &engine.progress(slot)).structs == 0 {
             let locked = self.transaction.savepoints[at].locked;
             self.tables.release_since(self.client.slot(), locked);
         }

@@ -308,7 +308,7 @@ impl TableCache {
     }
 
     /// LOCK TABLES, once each; a view is named together with what lies below it. The session holds no
-    /// other lock by now. With `flush`, everybody is waited for, and views are refused.
+    /// other lock by now. With `flush` nobody else writes or changes them, and views are refused.
     ///
     /// # Errors
     /// 1146, 1049, 1347, 1223, those of waiting; nothing is locked then.
@@ -352,6 +352,8 @@ impl TableCache {
         let held = &mut self.standing.held;
         if writes {
             mdl.take(slot, held, mdl.global(), Mode::IX, deadline)?;
+        }
+        if writes || flush {
             mdl.take(slot, held, mdl.backup_lock(), Mode::IX, deadline)?;
         }
         // In order of names, so that two of these do not wait for each other.
@@ -359,12 +361,12 @@ impl TableCache {
         names.sort();
         names.dedup_by_key(|(schema, name, _)| (*schema, *name));
         for (schema, name, read) in names {
-            if !read {
+            if !read || flush {
                 let object = mdl.intern(Namespace::Schema, schema, "");
                 mdl.take(slot, &mut self.standing.held, &object, Mode::IX, deadline)?;
             }
             let mode = match (flush, read) {
-                (true, _) => Mode::X,
+                (true, _) => Mode::SNW,
                 (false, true) => Mode::SRO,
                 (false, false) => Mode::SNRW,
             };
@@ -395,13 +397,9 @@ impl TableCache {
             let (schema, name) = named();
             return Err(CatalogError::NoSuchTable { schema, name });
         };
-        if mode == Mode::X {
-            if definition.def.view.is_some() {
-                let (schema, name) = named();
-                return Err(CatalogError::NotBaseTable { schema, name });
-            }
-            mdl.downgrade(slot, &object, Mode::X, Mode::SRO);
-            self.standing.held.downgraded(&object, Mode::X, Mode::SRO);
+        if mode == Mode::SNW && definition.def.view.is_some() {
+            let (schema, name) = named();
+            return Err(CatalogError::NotBaseTable { schema, name });
         }
         Ok(())
     }

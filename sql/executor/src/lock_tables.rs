@@ -47,7 +47,8 @@ pub fn lock_tables(
     })
 }
 
-/// FLUSH TABLES t, ... WITH READ LOCK: waits until nobody uses the tables, and locks them for reading.
+/// FLUSH TABLES t, ... WITH READ LOCK: waits until nobody writes the tables, and locks them for reading. Who reads them
+/// in a statement is waited for afterwards.
 ///
 /// # Errors
 /// 1146, 1347 for a view, those of waiting.

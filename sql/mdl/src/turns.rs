@@ -315,7 +315,8 @@ impl Mdl {
                 limits.tell(&blocked_by);
             }
             let edges = self.publish(w, &blocked_by, &mut suspicion)?;
-            let result = w.object.event.wait(seen, earlier(limits.until, end).within(POLL));
+            let until = earlier(limits.until, end).within(POLL);
+            let result = w.object.event.wait_about(seen, until, &|| w.about());
             drop(edges);
             match result {
                 WaitResult::Killed => return Err(MdlError::Killed),

@@ -33,7 +33,7 @@ pub(crate) struct Waiting<'a> {
 
 impl Waiting<'_> {
     /// What is waited for, as the tables of waits tell it: it has the number of the request's row in `metadata_locks`.
-    fn about(&self) -> (u64, WaitObject) {
+    pub(crate) fn about(&self) -> (u64, WaitObject) {
         let name = self.object.name();
         let text = |text: &str| (!text.is_empty()).then(|| text.into());
         let kind = Some(name.namespace.object_type());

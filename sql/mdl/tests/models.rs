@@ -208,3 +208,52 @@ fn a_deadlock_with_ddl_in_slices_has_one_victim() {
         assert!(rig.mdl.locks().is_empty());
     });
 }
+
+/// Grants that are given back in another order than they were taken: the words in use follow, and whoever looks for a
+/// grant finds it in every interleaving, or the one who has it finds the mask.
+#[test]
+fn a_grant_beside_others_is_found() {
+    explore(2, || {
+        let (rig, a, b) = rig();
+        let u = rig.mdl.intern(Namespace::Table, "test", "u");
+        let reader = {
+            let (rig, u) = (Arc::clone(&rig), Arc::clone(&u));
+            thread::spawn(move || {
+                rig.mdl.acquire(&a, &u, Mode::SR, Deadline::Never).unwrap();
+                rig.mdl.acquire(&a, &rig.t, Mode::SR, Deadline::Never).unwrap();
+                rig.mdl.release(&a, &u, Mode::SR);
+                rig.read();
+                rig.mdl.release(&a, &rig.t, Mode::SR);
+            })
+        };
+        rig.mdl.acquire(&b, &rig.t, Mode::X, Deadline::Never).unwrap();
+        rig.change();
+        rig.mdl.release(&b, &rig.t, Mode::X);
+        reader.join().unwrap();
+        assert!(rig.mdl.locks().is_empty());
+    });
+}
+
+/// Two who hold a user-level lock and want the other's: one, and only one, is told of the deadlock.
+#[test]
+fn a_deadlock_of_user_level_locks_has_one_victim() {
+    explore(1, || {
+        let (rig, a, b) = rig();
+        let names = ["x", "y"].map(|n| rig.mdl.intern(Namespace::UserLevelLock, "", n));
+        rig.mdl.acquire(&a, &names[0], Mode::X, Deadline::Never).unwrap();
+        rig.mdl.acquire(&b, &names[1], Mode::X, Deadline::Never).unwrap();
+        let other = {
+            let (rig, names) = (Arc::clone(&rig), names.clone());
+            thread::spawn(move || {
+                let got = rig.mdl.acquire(&a, &names[1], Mode::X, Deadline::Never);
+                give_back(&rig, &a, (&names[0], Mode::X), (&names[1], got));
+                got
+            })
+        };
+        let mine = rig.mdl.acquire(&b, &names[0], Mode::X, Deadline::Never);
+        give_back(&rig, &b, (&names[1], Mode::X), (&names[0], mine));
+        let both = [mine, other.join().unwrap()];
+        assert!(both.contains(&Ok(())) && both.contains(&Err(MdlError::Deadlock)), "{both:?}");
+        assert!(rig.mdl.locks().is_empty() && rig.mdl.waits().edges().is_empty());
+    });
+}

@@ -228,14 +228,16 @@ impl Talk {
                 "SELECT 1 FROM performance_schema.data_lock_waits w \
                  JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id \
                  WHERE t.processlist_id = {id} UNION SELECT 1 FROM performance_schema.processlist \
-                 WHERE id = {id} AND state LIKE 'Waiting for %lock'"
+                 WHERE id = {id} AND (state LIKE 'Waiting for %lock' \
+                 OR state IN ('User lock', 'Waiting for table flush'))"
             );
             // Where there is no table of threads.
             let trx = format!(
                 "SELECT 1 FROM information_schema.INNODB_TRX \
                  WHERE trx_mysql_thread_id = {id} AND trx_state = 'LOCK WAIT' \
                  UNION SELECT 1 FROM information_schema.PROCESSLIST \
-                 WHERE id = {id} AND state LIKE 'Waiting for %lock'"
+                 WHERE id = {id} AND (state LIKE 'Waiting for %lock' \
+                 OR state IN ('User lock', 'Waiting for table flush'))"
             );
             let mut says = |sql: &str| self.control.query(sql).ok().map(|r| !r.rows.is_empty());
             says(&sql).or_else(|| says(&trx)).unwrap_or(false)
