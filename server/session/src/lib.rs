@@ -53,11 +53,11 @@ mod events;
 
 mod commit;
 mod compile;
+mod flush;
 mod statement;
 
 mod command_log;
 mod execute;
-mod flush;
 mod locks;
 mod session_state;
 
