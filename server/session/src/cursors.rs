@@ -8,7 +8,7 @@ use crate::core::{Core, Cursor, Pending, Reply, Written};
 use crate::errors;
 use crate::net::Net;
 use crate::sink::{self, Rows};
-use executor::kept_bytes::KeptBytes;
+use executor::spool::Spool;
 use executor::{Context, Prepared, ResultColumn, RowSink, SqlError};
 use instrument::{Counter, count};
 use value::Datum;
@@ -34,7 +34,7 @@ impl RowSink for Keeper<'_> {
         for column in &kept {
             sink::put_column(self.out, column, &self.rows.charsets, None);
         }
-        self.rows.begin_kept(&kept);
+        self.rows.begin_described(&kept);
         Ok(())
     }
 
@@ -45,7 +45,7 @@ impl RowSink for Keeper<'_> {
 
 /// Packets on their way aside.
 struct Aside {
-    kept: KeptBytes,
+    kept: Spool,
     failed: Option<SqlError>,
 }
 
@@ -74,7 +74,7 @@ impl Core {
         let Self { env, client, tables, states, reply: Reply { out, codes, .. }, .. } = self;
         let written = Written::at(out);
         let mut packets = Outbox::new();
-        let mut aside = Aside { kept: KeptBytes::new(client.temporary_files()), failed: None };
+        let mut aside = Aside { kept: Spool::new(client.temporary_files()), failed: None };
         if !env.autocommit() {
             client.begin();
         }

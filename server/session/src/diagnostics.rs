@@ -79,13 +79,13 @@ pub struct Diagnostics {
     /// Counts of the statement before, as long as the one that asks for them has no condition of its own.
     before: Option<(u64, u64)>,
     /// Most conditions that are kept (`max_error_count`); all are counted.
-    kept_max: usize,
+    conditions_max: usize,
 }
 
 impl Diagnostics {
-    /// An empty area that keeps up to `kept_max` conditions.
-    pub fn new(kept_max: usize) -> Self {
-        Self { kept_max, ..Self::default() }
+    /// An empty area that keeps up to `conditions_max` conditions.
+    pub fn new(conditions_max: usize) -> Self {
+        Self { conditions_max, ..Self::default() }
     }
 
     /// Forgets everything: a new statement begins.
@@ -118,13 +118,13 @@ impl Diagnostics {
     }
 
     /// Sets how many conditions are kept.
-    pub fn set_kept_max(&mut self, n: usize) {
-        self.kept_max = n;
+    pub fn set_conditions_max(&mut self, n: usize) {
+        self.conditions_max = n;
     }
 
     /// How many conditions are kept.
-    pub fn kept_max(&self) -> usize {
-        self.kept_max
+    pub fn conditions_max(&self) -> usize {
+        self.conditions_max
     }
 
     /// Adds a condition.
@@ -166,7 +166,7 @@ impl Diagnostics {
         (state, signalled): ([u8; 5], Option<Box<SignalItems>>),
     ) {
         instrument::raise(code, host::clock::unix_micros());
-        if self.kept.len() < self.kept_max {
+        if self.kept.len() < self.conditions_max {
             self.kept.push(Condition { level, code, text, state, signalled });
         }
     }

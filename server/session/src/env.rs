@@ -205,7 +205,7 @@ impl Env {
         if zone != self.time_zone.name() {
             self.time_zone = value::TimeZone::named(&zone).unwrap_or_default();
         }
-        self.diagnostics.set_kept_max(self.vars.number("max_error_count") as usize);
+        self.diagnostics.set_conditions_max(self.vars.number("max_error_count") as usize);
         let autocommit = self.vars.number("autocommit") != 0;
         self.status.set(StatusFlags::AUTOCOMMIT, autocommit);
         let escapes = self.sql_mode & mode::NO_BACKSLASH_ESCAPES != 0;

@@ -84,7 +84,7 @@ impl Core {
         }
         let mut was = Hinted { timestamp_us: self.env.timestamp_us, values: Vec::new() };
         let conditions = std::mem::take(&mut self.env.diagnostics);
-        self.env.diagnostics.set_kept_max(conditions.kept_max());
+        self.env.diagnostics.set_conditions_max(conditions.conditions_max());
         for hint in hints.into_iter().flat_map(|hints| &hints.list) {
             let HintInside::Variable(name, value) = &hint.inside else { continue };
             if let Err((code, text)) = self.set_one(name, value, &mut was)

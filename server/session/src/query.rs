@@ -26,7 +26,7 @@ impl Core {
         let sql = text.as_ref();
         // Elsewhere a kept program's literals would have to be converted.
         let cacheable = self.env.charsets.keeps_literals || sql.is_ascii();
-        if cacheable && self.run_kept(sql, net) {
+        if cacheable && self.run_cached(sql, net) {
             return;
         }
         let mut from = 0;

@@ -77,7 +77,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Rows of these columns follow, whose definitions were written elsewhere.
-    pub fn begin_kept(&mut self, columns: &[ResultColumn]) {
+    pub fn begin_described(&mut self, columns: &[ResultColumn]) {
         self.prepare_text(columns);
         self.codes.clear();
         self.codes.extend(columns.iter().map(code_of));

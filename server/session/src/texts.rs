@@ -8,7 +8,7 @@
 use crate::core::{CachedProgram, Core, Descriptor, Scan};
 use crate::net::Net;
 use crate::shared_programs::{Key, Pinned, SharedProgram};
-use executor::kept::prepare_text;
+use executor::program_reuse::prepare_text;
 use executor::{OwnedDatum, Prepared, SqlError};
 use expr::build::Settings;
 use instrument::{Counter, count};
@@ -62,7 +62,7 @@ impl Core {
     }
 
     /// Runs a text as one statement whose program is kept; false leaves it to the ordinary way, which has not begun.
-    pub(crate) fn run_kept(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
+    pub(crate) fn run_cached(&mut self, sql: &[u8], net: &mut dyn Net) -> bool {
         if !self.may_keep_programs() {
             return false;
         }

@@ -317,7 +317,7 @@ impl ForeignKeys {
         table: TableRef,
         context: &mut Context<'_>,
     ) -> Result<Rc<[OwnKey]>, SqlError> {
-        kept(&mut self.keys_of(table).own, || own_keys(table, context))
+        get_or_make(&mut self.keys_of(table).own, || own_keys(table, context))
     }
 
     fn referring_keys(
@@ -325,12 +325,12 @@ impl ForeignKeys {
         table: TableRef,
         context: &mut Context<'_>,
     ) -> Result<Rc<[ReferringKey]>, SqlError> {
-        kept(&mut self.keys_of(table).referring, || referring_keys(table, context))
+        get_or_make(&mut self.keys_of(table).referring, || referring_keys(table, context))
     }
 }
 
 /// What lies in a place, which is made when it is wanted first.
-fn kept<T>(
+fn get_or_make<T>(
     place: &mut Option<Rc<[T]>>,
     make: impl FnOnce() -> Result<Vec<T>, SqlError>,
 ) -> Result<Rc<[T]>, SqlError> {

@@ -6,9 +6,9 @@
 //! that it was made of. Who runs it locks its tables first ([`Prepared::relock`]) and drops it when one of them is another
 //! by now.
 
-use crate::kept::Terms;
 use crate::locking::Use;
 use crate::program::{Code, Open, Program, ProgramTable, raise};
+use crate::program_reuse::Terms;
 use crate::query::{Call, Purpose};
 use crate::states::{Own, Place, State};
 use crate::{
@@ -241,9 +241,16 @@ pub fn execute(
         Code::Rows(plan) => {
             program.count_locks(context);
             match &**plan {
-                Plan::Query(query) => run_kept((own, place), call(query, *used), context, sink),
+                Plan::Query(query) => {
+                    run_with_cached_operators((own, place), call(query, *used), context, sink)
+                }
                 Plan::Do(query) => {
-                    run_kept((own, place), call(query, Use::Needed), context, &mut Nowhere)?;
+                    run_with_cached_operators(
+                        (own, place),
+                        call(query, Use::Needed),
+                        context,
+                        &mut Nowhere,
+                    )?;
                     Ok(Outcome { found_rows: Some(1), ..Outcome::default() })
                 }
                 change => run_change((own, place), change, context, params, sink),
@@ -259,7 +266,7 @@ pub fn execute(
 }
 
 /// Runs a query with the operators of the run before, if they are there, and keeps them for the next run.
-fn run_kept(
+fn run_with_cached_operators(
     (program, place): (&Own, &mut Place),
     call: Call<'_>,
     context: &mut Context<'_>,

@@ -5,8 +5,8 @@
 //! looked at besides the text and the tables is in [`expr::build::Settings`], or in the program itself: the schema, the
 //! parameters' types, and for a text whose literals were cut out the [`Terms`] on which another text may have it.
 
-use crate::kept::Terms;
 use crate::point::PointSelect;
+use crate::program_reuse::Terms;
 use crate::{Context, explain, maintain, show, views};
 use catalog::{NameEntry, NamedTable, TableRef};
 use expr::{Environment, SqlError, WarningLevel};
@@ -38,6 +38,17 @@ pub(crate) struct ProgramTable {
     pub writes: bool,
     /// For a session that has not opened it yet.
     pub name: Arc<NameEntry>,
+}
+
+impl ProgramTable {
+    fn of((table, mode): (TableRef, Mode), plan: &Plan, context: &Context<'_>) -> ProgramTable {
+        let writes = match plan {
+            Plan::Change(change) => change.targets.iter().any(|t| t.table == table),
+            _ => mode == Mode::SW,
+        };
+        let name = Arc::clone(context.tables.name_of(table));
+        ProgramTable { table, mode, writes, name }
+    }
 }
 
 /// A compiled statement.
@@ -132,30 +143,14 @@ impl Program {
         made.terms = cut.then(|| Terms::of(literals));
         made.warnings = warnings;
         made.parameters = parameters.finish();
-        let tables = match &plan {
-            Plan::Query(query) => {
-                views::refuse_locking(statement, query, context)?;
-                if query.into.is_none() {
-                    made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
-                }
-                &query.tables
+        if let Plan::Query(query) = &plan {
+            views::refuse_locking(statement, query, context)?;
+            if query.into.is_none() {
+                made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
             }
-            Plan::Insert(insert) => &insert.tables,
-            Plan::Change(change) => &change.query.tables,
-            Plan::Virtual(change) => &change.query.tables,
-            Plan::Load(load) => &load.insert.tables,
-            Plan::Do(query) => &query.tables,
-        };
-        let named = |(table, mode): &(TableRef, Mode)| ProgramTable {
-            table: *table,
-            mode: *mode,
-            writes: match &plan {
-                Plan::Change(change) => change.targets.iter().any(|t| t.table == *table),
-                _ => *mode == Mode::SW,
-            },
-            name: Arc::clone(context.tables.name_of(*table)),
-        };
-        made.tables = tables.iter().map(named).collect();
+        }
+        let tables = tables_of(&plan);
+        made.tables = tables.iter().map(|of| ProgramTable::of(*of, &plan, context)).collect();
         let stored = |(table, _): &&(TableRef, Mode)| context.tables.def(*table).view.is_none();
         made.external_locks = 2 * tables.iter().filter(stored).count() as u64;
         made.code = match PointSelect::of(plan, context.tables) {
@@ -190,6 +185,18 @@ impl Program {
             },
             Code::Tree => None,
         }
+    }
+}
+
+/// The tables that a plan opens, with their locks.
+fn tables_of(plan: &Plan) -> &[(TableRef, Mode)] {
+    match plan {
+        Plan::Query(query) => &query.tables,
+        Plan::Insert(insert) => &insert.tables,
+        Plan::Change(change) => &change.query.tables,
+        Plan::Virtual(change) => &change.query.tables,
+        Plan::Load(load) => &load.insert.tables,
+        Plan::Do(query) => &query.tables,
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) enum State {
     Query(Opened),
 }
 
-struct Kept {
+struct CachedState {
     program: Own,
     /// `None` while it runs.
     state: Option<State>,
@@ -99,7 +99,7 @@ pub(crate) struct Place(usize);
 /// The states of a session's programs.
 #[derive(Default)]
 pub struct States {
-    list: Vec<Kept>,
+    list: Vec<CachedState>,
     runs: u64,
 }
 
@@ -110,8 +110,8 @@ impl States {
     }
 
     #[inline]
-    fn find(&mut self, program: &Own, place: &mut Place) -> Option<&mut Kept> {
-        let is_there = |kept: &Kept| kept.program.is(program);
+    fn find(&mut self, program: &Own, place: &mut Place) -> Option<&mut CachedState> {
+        let is_there = |kept: &CachedState| kept.program.is(program);
         if !self.list.get(place.0).is_some_and(is_there) {
             place.0 = self.list.iter().position(is_there)?;
         }
@@ -139,7 +139,7 @@ impl States {
 
     #[cold]
     fn add(&mut self, program: &Own, state: State) {
-        let new = Kept { program: program.clone(), state: Some(state), used: self.runs };
+        let new = CachedState { program: program.clone(), state: Some(state), used: self.runs };
         if self.list.len() < STATES_MAX {
             return self.list.push(new);
         }

@@ -52,7 +52,7 @@ struct Matcher<'t> {
 }
 
 /// What the pattern wants next, and the bytes it takes there.
-enum Wanted<'t> {
+enum PatternStep<'t> {
     Any(usize),
     One(usize),
     Char(&'t [u8], usize),
@@ -60,16 +60,16 @@ enum Wanted<'t> {
 }
 
 impl<'t> Matcher<'t> {
-    fn wanted(&self, at: usize) -> Wanted<'t> {
+    fn step_at(&self, at: usize) -> PatternStep<'t> {
         match self.pattern[at..].first() {
-            None => Wanted::End,
-            Some(b'%') if self.escape != b'%' => Wanted::Any(1),
-            Some(b'_') if self.escape != b'_' => Wanted::One(1),
+            None => PatternStep::End,
+            Some(b'%') if self.escape != b'%' => PatternStep::Any(1),
+            Some(b'_') if self.escape != b'_' => PatternStep::One(1),
             Some(&first) => {
                 let escaped = usize::from(first == self.escape && at + 1 < self.pattern.len());
                 let rest = &self.pattern[at + escaped..];
                 let bytes = self.unit(rest);
-                Wanted::Char(&rest[..bytes], escaped + bytes)
+                PatternStep::Char(&rest[..bytes], escaped + bytes)
             }
         }
     }
@@ -81,25 +81,25 @@ impl<'t> Matcher<'t> {
         while v < self.value.len() {
             let rest = &self.value[v..];
             let here = self.unit(rest);
-            match self.wanted(p) {
-                Wanted::Any(bytes) => {
+            match self.step_at(p) {
+                PatternStep::Any(bytes) => {
                     p += bytes;
                     retry = Some((p, v));
                     continue;
                 }
-                Wanted::One(bytes) => {
+                PatternStep::One(bytes) => {
                     (p, v) = (p + bytes, v + here);
                     continue;
                 }
-                Wanted::Char(wanted, bytes) if self.same(wanted, &rest[..here]) => {
+                PatternStep::Char(wanted, bytes) if self.same(wanted, &rest[..here]) => {
                     (p, v) = (p + bytes, v + here);
                     continue;
                 }
-                Wanted::Char(..) | Wanted::End => {}
+                PatternStep::Char(..) | PatternStep::End => {}
             }
             let Some((after, start)) = retry else { return false };
             (p, v) = (after, start + self.unit(&self.value[start..]));
-            if let Wanted::Char(wanted, _) = self.wanted(after) {
+            if let PatternStep::Char(wanted, _) = self.step_at(after) {
                 v = self.skip(wanted, v);
             }
             retry = Some((after, v));

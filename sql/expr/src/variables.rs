@@ -33,9 +33,9 @@ pub fn is_unset(expr: &Expr) -> bool {
 
 /// A user variable that was never set takes the type of a number beside it; everything else stays.
 #[must_use]
-pub fn typed_beside(value: Typed, other: &ColumnType) -> Typed {
+pub fn typed_as(value: Typed, other: &ColumnType) -> Typed {
     let ty = match other.kind {
-        kind if kind.is_number() => kept_type(other),
+        kind if kind.is_number() => variable_type(other),
         _ => return value,
     };
     match value.expr {
@@ -57,7 +57,7 @@ pub fn once(value: Typed) -> (Typed, Option<(Expr, Expr)>) {
             _ => false,
         };
     });
-    let kept = kept_type(&value.ty);
+    let kept = variable_type(&value.ty);
     // A date would be text afterwards.
     let same = value.ty.kind.is_string() || !kept.kind.is_string();
     if !changes || !same {
@@ -122,7 +122,7 @@ pub struct UserVariable {
 
 /// The type of a variable that keeps values of type `ty`.
 #[must_use]
-pub fn kept_type(ty: &ColumnType) -> ColumnType {
+pub fn variable_type(ty: &ColumnType) -> ColumnType {
     match ty.kind {
         Kind::Double | Kind::Float => ColumnType::double(),
         Kind::Decimal => ColumnType::decimal(65, 30),
@@ -149,7 +149,7 @@ fn text_type(collation: Collation) -> ColumnType {
 /// The type of what an assignment comes to: that of its value, as a variable keeps it.
 #[must_use]
 pub fn assigned_type(ty: &ColumnType) -> ColumnType {
-    let kept = kept_type(ty);
+    let kept = variable_type(ty);
     let length = match ty.kind {
         Kind::Decimal => return *ty,
         kind if kind.is_int() => ty.display_width(),
@@ -164,7 +164,7 @@ impl UserVariable {
     /// What is kept of a value of type `ty`.
     #[must_use]
     pub fn of(value: OwnedDatum, ty: &ColumnType) -> UserVariable {
-        let kept = kept_type(ty);
+        let kept = variable_type(ty);
         let value = match (value, kept.kind) {
             (OwnedDatum::Null, _) => OwnedDatum::Null,
             (value @ OwnedDatum::Bytes(_), Kind::VarChar | Kind::VarBinary) => value,

@@ -34,7 +34,7 @@ pub enum ParameterType {
 
 impl ParameterType {
     /// What is compared or computed with a value of this type.
-    pub fn beside(ty: &ColumnType) -> ParameterType {
+    pub fn for_operand(ty: &ColumnType) -> ParameterType {
         match ty.kind {
             kind if kind.is_int() && ty.unsigned => ParameterType::UInt,
             kind if kind.is_int() => ParameterType::Int,
@@ -204,14 +204,14 @@ impl Parameters {
     /// A value is stored in a column of this type: converted there if it is a parameter.
     pub(crate) fn stored(&mut self, value: &parser::ast::Expr, column: &ColumnType) {
         if let parser::ast::Expr::Param(number) = value {
-            self.set(*number, converted(ParameterType::beside(column)));
+            self.set(*number, converted(ParameterType::for_operand(column)));
         }
     }
 
     /// A value is selected to be stored in a column of this type: what selects it is planned for its own type.
     pub(crate) fn selected(&mut self, value: &parser::ast::Expr, column: &ColumnType) {
         if let parser::ast::Expr::Param(number) = value {
-            self.set(*number, own(ParameterType::beside(column)));
+            self.set(*number, own(ParameterType::for_operand(column)));
         }
     }
 

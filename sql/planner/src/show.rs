@@ -213,11 +213,18 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
             );
             (Shown::new(&columns, "information_schema.`PROCESSLIST`", "Id"), None)
         }
-        // What a server without a binary log, of which nobody is a replica, answers.
+        other => return replication(other),
+    }))
+}
+
+/// What a server without a binary log, of which nobody is a replica, answers.
+fn replication(show: &Show) -> Result<Parts<'_>, SqlError> {
+    let nothing = |columns: &str, order| Shown::new(columns, "DUAL", order).only("FALSE".into());
+    Ok(Some(match show {
         Show::BinaryLogStatus => {
             let columns = "'' AS `File`, 0 AS `Position`, '' AS `Binlog_Do_DB`, '' AS \
                            `Binlog_Ignore_DB`, '' AS `Executed_Gtid_Set`";
-            (Shown::new(columns, "DUAL", "File").only("FALSE".into()), None)
+            (nothing(columns, "File"), None)
         }
         Show::ReplicaStatus(_) => {
             let numbers = ["_Port", "_Pos", "_Errno", "_Counter", "_Space", "_Delay", "_Position"];
@@ -226,7 +233,7 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
                 false => format!("'' AS `{name}`"),
             };
             let columns: Vec<_> = REPLICA_STATUS.split_whitespace().map(column).collect();
-            (Shown::new(&columns.join(", "), "DUAL", "Source_Host").only("FALSE".into()), None)
+            (nothing(&columns.join(", "), "Source_Host"), None)
         }
         Show::BinaryLogs => {
             let text = "You are not using binary logging";
@@ -235,7 +242,7 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
         Show::Replicas => {
             let columns = "0 AS `Server_Id`, '' AS `Host`, 0 AS `Port`, 0 AS `Source_Id`, '' AS \
                            `Replica_UUID`";
-            (Shown::new(columns, "DUAL", "Host").only("FALSE".into()), None)
+            (nothing(columns, "Host"), None)
         }
         _ => return Ok(None),
     }))

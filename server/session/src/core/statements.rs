@@ -3,7 +3,7 @@
 use super::{Descriptor, Digested};
 use crate::errors;
 use crate::prepared_list::{Listed, PreparedList};
-use executor::kept_bytes::KeptReader;
+use executor::spool::SpoolReader;
 use executor::{Prepared, SqlError};
 use instrument::{Piece, PreparedRow};
 use parser::SqlMode;
@@ -15,7 +15,7 @@ use wire::prepared::BoundTypes;
 
 /// Rows that are still to be fetched.
 pub(crate) struct Cursor {
-    pub rows: KeptReader,
+    pub rows: SpoolReader,
 }
 
 /// What a prepared statement runs.

@@ -165,7 +165,7 @@ pub fn result_columns(
             None => result.ty.nullable,
         };
         if source.is_none() && !has_own_kind(&output.value.expr, &ty) {
-            ty = kept_type(ty, if of_view { 9 } else { 11 });
+            ty = column_type_of(ty, if of_view { 9 } else { 11 });
         }
         let default = match source {
             Some(column) if column.auto_increment => DefaultValue::Int(0),
@@ -208,7 +208,7 @@ fn has_own_kind(value: &expr::Expr, ty: &ColumnType) -> bool {
 
 /// The type of the column that an expression's values are kept in: an integer that is not known to be longer than so
 /// many characters is an INT, a longer one a BIGINT.
-fn kept_type(ty: ColumnType, int_chars: u32) -> ColumnType {
+fn column_type_of(ty: ColumnType, int_chars: u32) -> ColumnType {
     if !ty.kind.is_int() {
         return ty;
     }

@@ -92,55 +92,9 @@ impl<'p> Builder<'_, 'p> {
     fn operator(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
         let frame = self.frame;
         Ok(match node {
-            Node::One => Box::new(One { left: false }),
-            Node::Nothing { .. } => Box::new(Nothing),
-            Node::Read(read) => match &read.access {
-                ReadAccess::Merge(merge) => {
-                    let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                    Box::new(ReadMerged::new((read, merge), leaf, frame))
-                }
-                ReadAccess::Groups(scan) => {
-                    let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                    Box::new(ReadGroups::new((read, scan), leaf, frame))
-                }
-                _ => Box::new(self.read(read)),
-            },
-            Node::Virtual { leaf, table, filter } => {
-                Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
-            }
-            Node::Derived { leaf, query, lateral, filter } => Box::new(Derived {
-                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
-                block: self.block(query, again)?,
-                keep: again && !*lateral && query.outer_depth == 0,
-                rows: None,
-                at: 0,
-                cells: Cells::default(),
-            }),
-            Node::Shared { leaf, shared, filter, .. } => Box::new(Shared {
-                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
-                shared: *shared,
-                at: 0,
-            }),
-            Node::Working { leaf, recursion, filter, .. } => Box::new(Working {
-                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
-                recursion: *recursion,
-                at: 0,
-            }),
-            Node::Values { leaf, rows } => Box::new(Values {
-                leaf: Leaf::new(*leaf, None, frame),
-                rows,
-                at: 0,
-                cells: Cells::default(),
-            }),
-            Node::JsonTable { leaf, document, columns } => Box::new(JsonTable {
-                leaf: Leaf::new(*leaf, None, frame),
-                document,
-                columns,
-                rows: None,
-                at: 0,
-                cells: Cells::default(),
-            }),
             Node::Join { .. } | Node::HashJoin { .. } => self.join(node, again)?,
+            Node::SetOp { .. } | Node::Recursive { .. } => self.set(node, again)?,
+            Node::Group(group) => self.group(group, again)?,
             Node::Filter { input, filter } => {
                 Box::new(Filter { input: self.node(input, again)?, filter })
             }
@@ -179,29 +133,87 @@ impl<'p> Builder<'_, 'p> {
                 last: None,
                 row: Vec::new(),
             }),
-            Node::Group(group) if !group.ends.is_empty() => {
-                let reads = group.ends.iter().map(|read| self.read(read));
-                Box::new(Ends::new(group, reads.collect(), frame))
-            }
-            Node::Group(group) => {
-                let input = match self.batches(group) {
-                    Some(batches) => Input::Batches(Box::new(batches)),
-                    None if group.strategy == GroupStrategy::Sorted => {
-                        let input = self.node(&group.input, again)?;
-                        return Ok(Box::new(SortedGroup::new(group, input, frame)));
-                    }
-                    None => Input::Rows(self.node(&group.input, again)?),
-                };
-                let packer = self.packer(&group.input.leaves());
-                Box::new(HashGroup::new(group, input, packer, frame))
-            }
             Node::Window(window) => {
                 let input = self.node(&window.input, again)?;
                 let packer = self.packer(&window.input.leaves());
                 Box::new(Windows::new(window, input, packer, frame))
             }
-            Node::SetOp { .. } | Node::Recursive { .. } => self.set(node, again)?,
+            source => self.source(source, again)?,
         })
+    }
+
+    /// What fills a leaf without looking at other leaves of its block.
+    fn source(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
+        let frame = self.frame;
+        Ok(match node {
+            Node::One => Box::new(One { left: false }),
+            Node::Nothing { .. } => Box::new(Nothing),
+            Node::Read(read) => {
+                let leaf = &self.plan.leaves[usize::from(read.leaf)];
+                match &read.access {
+                    ReadAccess::Merge(merge) => {
+                        Box::new(ReadMerged::new((read, merge), leaf, frame))
+                    }
+                    ReadAccess::Groups(scan) => {
+                        Box::new(ReadGroups::new((read, scan), leaf, frame))
+                    }
+                    _ => Box::new(self.read(read)),
+                }
+            }
+            Node::Virtual { leaf, table, filter } => {
+                Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
+            }
+            Node::Derived { leaf, query, lateral, filter } => Box::new(Derived {
+                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
+                block: self.block(query, again)?,
+                keep: again && !*lateral && query.outer_depth == 0,
+                rows: None,
+                at: 0,
+                cells: Cells::default(),
+            }),
+            Node::Shared { leaf, shared, filter, .. } => Box::new(Shared {
+                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
+                shared: *shared,
+                at: 0,
+            }),
+            Node::Working { leaf, recursion, filter, .. } => Box::new(Working {
+                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
+                recursion: *recursion,
+                at: 0,
+            }),
+            Node::Values { leaf, rows } => Box::new(Values {
+                leaf: Leaf::new(*leaf, None, frame),
+                rows,
+                at: 0,
+                cells: Cells::default(),
+            }),
+            Node::JsonTable { leaf, document, columns } => Box::new(JsonTable {
+                leaf: Leaf::new(*leaf, None, frame),
+                document,
+                columns,
+                rows: None,
+                at: 0,
+                cells: Cells::default(),
+            }),
+            _ => return Err(super::internal("not a source of rows")),
+        })
+    }
+
+    fn group(&self, group: &'p Group, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
+        if !group.ends.is_empty() {
+            let reads = group.ends.iter().map(|read| self.read(read));
+            return Ok(Box::new(Ends::new(group, reads.collect(), self.frame)));
+        }
+        let input = match self.batches(group) {
+            Some(batches) => Input::Batches(Box::new(batches)),
+            None if group.strategy == GroupStrategy::Sorted => {
+                let input = self.node(&group.input, again)?;
+                return Ok(Box::new(SortedGroup::new(group, input, self.frame)));
+            }
+            None => Input::Rows(self.node(&group.input, again)?),
+        };
+        let packer = self.packer(&group.input.leaves());
+        Ok(Box::new(HashGroup::new(group, input, packer, self.frame)))
     }
 
     fn read(&self, read: &'p Read) -> ReadTable<'p> {

@@ -83,7 +83,7 @@ impl Builder {
         let bytes = bits && args.iter().all(|a| a.ty.kind.is_binary_string());
         // The values of a window and of DISTINCT are kept before they are summed up: text is text then.
         if !kept && matches!(function.name, "sum" | "avg") || bits && !bytes {
-            args = args.into_iter().map(super::wanted::as_chosen).collect();
+            args = args.into_iter().map(super::conversion::as_chosen).collect();
         }
         if function.name.starts_with("json_") {
             args = args.into_iter().map(super::in_document).collect();

@@ -45,14 +45,16 @@ impl Builder {
         }
         let value = match ty.kind {
             kind if kind.is_int() => {
-                super::wanted::extreme_moment(super::wanted::as_chosen_float(value))
+                super::conversion::extreme_moment(super::conversion::as_chosen_float(value))
             }
-            Kind::Decimal => super::wanted::as_chosen(super::wanted::as_chosen_moment(value)),
-            Kind::Time => super::wanted::as_time(value),
-            kind if kind.is_float() => super::wanted::as_number(value),
+            Kind::Decimal => {
+                super::conversion::as_chosen(super::conversion::as_chosen_moment(value))
+            }
+            Kind::Time => super::conversion::as_time(value),
+            kind if kind.is_float() => super::conversion::as_number(value),
             Kind::Json => super::in_document(value),
-            kind if kind.is_string() => super::wanted::as_text(value),
-            kind if kind.has_date() => super::wanted::as_moment_or_number(value),
+            kind if kind.is_string() => super::conversion::as_text(value),
+            kind if kind.has_date() => super::conversion::as_moment_or_number(value),
             _ => value,
         };
         if ty.is_text() && is_stringy(&value.ty) && !value.is_null() {

@@ -1,9 +1,9 @@
 //! One type for several values: CASE, IF, COALESCE, set operations.
 
-use super::wanted::has_no_type;
+use super::conversion::has_no_type;
 use super::widths::{chars, decimal, int_width, precision, scale};
 use crate::tree::Typed;
-use crate::variables::{is_unset, kept_type};
+use crate::variables::{is_unset, variable_type};
 use value::types::NOT_FIXED;
 use value::{Collation, ColumnType, Kind};
 
@@ -26,7 +26,7 @@ pub fn common(values: &[&Typed], collation: Collation) -> ColumnType {
             match all.is_text() && types.iter().any(bits) {
                 true => bytes(ColumnType { length: bytes_of(&all), ..all }),
                 false if all.kind.is_number() && values.iter().any(|v| is_unset(&v.expr)) => {
-                    kept_type(&all)
+                    variable_type(&all)
                 }
                 false if all.kind == Kind::Decimal => ColumnType { unsigned: false, ..all },
                 false => all,

@@ -1,8 +1,8 @@
 //! Comparisons: of values and rows, BETWEEN, IN, LIKE, CASE.
 
 use super::Builder;
-use super::beside::{Strictness, is_column, year_limit};
 use super::derive::{call, is_stringy, meet, unify};
+use super::operand_coercion::{Strictness, is_column, year_limit};
 use super::operators::{not, truth};
 use crate::SqlError;
 use crate::functions::CAST;
@@ -41,20 +41,23 @@ impl Builder {
         b: Typed,
         operation: &str,
     ) -> Result<(Typed, Typed, Collation), SqlError> {
-        let (a, b) = (self.fixed_beside_year(a.clone(), &b), self.fixed_beside_year(b, &a));
+        let (a, b) = (self.fixed_for_year(a.clone(), &b), self.fixed_for_year(b, &a));
         let (a, b) = match (a.ty.kind, b.ty.kind) {
             (Kind::Time, _) if is_stringy(&b.ty) && !b.is_null() => self.time_and_text(a, b),
             (_, Kind::Time) if is_stringy(&a.ty) && !a.is_null() => {
                 let (b, a) = self.time_and_text(b, a);
                 (a, b)
             }
-            _ => (super::beside::in_column(a.clone(), &b), super::beside::in_column(b, &a)),
+            _ => (
+                super::operand_coercion::in_column(a.clone(), &b),
+                super::operand_coercion::in_column(b, &a),
+            ),
         };
         self.made_alike(a, b, operation, Strictness::Refuse)
     }
 
     /// A constant that is computed, beside a column of years: as one that is written.
-    fn fixed_beside_year(&self, value: Typed, other: &Typed) -> Typed {
+    fn fixed_for_year(&self, value: Typed, other: &Typed) -> Typed {
         if other.ty.kind != Kind::Year || !is_column(other) || value.constant().is_some() {
             return value;
         }
@@ -81,7 +84,8 @@ impl Builder {
         }
         let [a, b] = pair;
         let collation = if is_stringy(&a.ty) { a.ty.collation } else { b.ty.collation };
-        let (x, y) = (self.beside(a.clone(), &b, strictness)?, self.beside(b, &a, strictness)?);
+        let (x, y) =
+            (self.coerced_to(a.clone(), &b, strictness)?, self.coerced_to(b, &a, strictness)?);
         Ok((x, y, collation))
     }
 
@@ -169,8 +173,8 @@ impl Builder {
                 meet(&mut all.clone(), "between", Purpose::Compare, &self.settings)?;
             }
             let [value, low, high] = all;
-            let low = self.fixed_beside_year(low, &value);
-            let high = self.fixed_beside_year(high, &value);
+            let low = self.fixed_for_year(low, &value);
+            let high = self.fixed_for_year(high, &value);
             let [value, low, high] = years(value, low, high);
             let [value, low, high] = self.limits(value, low, high)?;
             (
@@ -195,7 +199,8 @@ impl Builder {
             |v: &Typed| v.ty.kind.is_number() || matches!(v.ty.kind, Kind::Year | Kind::Bit);
         let json = all.iter().any(|v| v.ty.kind == Kind::Json);
         let kind = all[0].ty.kind;
-        let is_date = |v: &Typed| is_moment(&v.ty) || super::beside::as_stored(v, kind).is_some();
+        let is_date =
+            |v: &Typed| is_moment(&v.ty) || super::operand_coercion::as_stored(v, kind).is_some();
         let constants = all[1..].iter().all(|v| v.constant().is_some())
             || all[1..].iter().all(|v| !is_stringy(&v.ty) && is_date(v));
         if all.iter().any(|v| number(v) && !v.is_null())
@@ -204,16 +209,17 @@ impl Builder {
         {
             if is_column(&all[0]) && all[0].ty.kind.has_date() {
                 for limit in &mut all[1..] {
-                    *limit = super::beside::as_stored(limit, kind).unwrap_or(limit.clone());
+                    *limit =
+                        super::operand_coercion::as_stored(limit, kind).unwrap_or(limit.clone());
                 }
             }
-            return Ok(all.map(super::beside::among_numbers));
+            return Ok(all.map(super::operand_coercion::among_numbers));
         }
         let dated = all.iter().find(|v| v.ty.kind.has_date()).cloned();
         let plain = |v: &Typed| is_stringy(&v.ty) || is_moment(&v.ty);
         if let Some(date) = dated.filter(|_| all.iter().all(plain)) {
             for v in &mut all {
-                *v = self.beside(v.clone(), &date, Strictness::Warn)?;
+                *v = self.coerced_to(v.clone(), &date, Strictness::Warn)?;
             }
             return Ok(all);
         }
@@ -244,7 +250,7 @@ impl Builder {
         // Dates and times that are written as such are only made ready where a number stands beside them.
         let stored = [1, 2].map(|n| {
             let fits = numbers || !is_moment(&all[n].ty);
-            super::beside::as_stored(&all[n], Kind::Time).filter(|_| fits)
+            super::operand_coercion::as_stored(&all[n], Kind::Time).filter(|_| fits)
         });
         let beside_text = |n: usize, other: usize| {
             stored[n - 1].is_some() && is_stringy(&all[other].ty) && !all[other].is_null()
@@ -252,10 +258,10 @@ impl Builder {
         let beside_time =
             |n: usize, other: usize| stored[n - 1].is_some() && all[other].ty.kind == Kind::Time;
         let both = stored.iter().all(Option::is_some);
-        let beside_date = |n: usize, other: usize| {
+        let coerced_to_date = |n: usize, other: usize| {
             numbers && stored[n - 1].is_some() && all[other].ty.kind.has_date()
         };
-        let dated = !both && (beside_date(1, 2) || beside_date(2, 1));
+        let dated = !both && (coerced_to_date(1, 2) || coerced_to_date(2, 1));
         let as_numbers = !both && !dated && (numbers || beside_text(1, 2) || beside_text(2, 1));
         let as_times = both || dated || beside_time(1, 2) || beside_time(2, 1);
         if !as_numbers && !as_times || all.iter().any(|v| v.ty.kind == Kind::Json) {
@@ -264,11 +270,11 @@ impl Builder {
         for (limit, stored) in all[1..].iter_mut().zip(stored) {
             *limit = stored.unwrap_or(limit.clone());
             if dated && limit.ty.kind.has_date() {
-                *limit = super::beside::time_part(limit.clone());
+                *limit = super::operand_coercion::time_part(limit.clone());
             }
         }
         if as_numbers {
-            *all = all.clone().map(super::beside::among_numbers);
+            *all = all.clone().map(super::operand_coercion::among_numbers);
         }
         true
     }
@@ -360,7 +366,7 @@ impl Builder {
             return self.one_by_one(all);
         } else if is_among_times(&all) {
             for item in &mut all {
-                *item = super::beside::listed(self.as_listed_time(item.clone()));
+                *item = super::operand_coercion::listed(self.as_listed_time(item.clone()));
             }
         } else {
             let leading = leading(&all);
@@ -369,11 +375,11 @@ impl Builder {
                 && all[1..].iter().all(|item| item.constant().is_some());
             for (place, item) in all.iter_mut().enumerate() {
                 *item = match item.ty.kind == Kind::Time && leading.ty.kind.is_number() {
-                    true => super::beside::digits(item.clone()),
-                    false => self.beside(item.clone(), &leading, Strictness::Warn)?,
+                    true => super::operand_coercion::digits(item.clone()),
+                    false => self.coerced_to(item.clone(), &leading, Strictness::Warn)?,
                 };
                 if place == 0 || !fixed {
-                    *item = super::beside::listed(item.clone());
+                    *item = super::operand_coercion::listed(item.clone());
                 }
             }
             if let Some(text) = all.iter().find(|v| is_stringy(&v.ty)) {
@@ -415,7 +421,7 @@ impl Builder {
         match value.ty.kind {
             Kind::Time => value,
             _ if value.is_null() => value,
-            _ => super::beside::span(self.to_text(value), 6),
+            _ => super::operand_coercion::span(self.to_text(value), 6),
         }
     }
 
@@ -445,13 +451,13 @@ impl Builder {
     fn is_item(&self, value: Typed, item: Typed) -> Result<Typed, SqlError> {
         let number = item.ty.kind.is_number();
         let (value, item) = match (is_moment(&value.ty), is_moment(&item.ty)) {
-            (true, _) if number => (super::beside::digits(value), item),
+            (true, _) if number => (super::operand_coercion::digits(value), item),
             (true, _) if value.ty.kind == Kind::Time && is_dated(&item) => {
-                (value, super::beside::time_part(item))
+                (value, super::operand_coercion::time_part(item))
             }
             (true, _) if is_stringy(&item.ty) => {
-                let item = self.beside(item, &value, Strictness::Warn)?;
-                (value, super::beside::listed(item))
+                let item = self.coerced_to(item, &value, Strictness::Warn)?;
+                (value, super::operand_coercion::listed(item))
             }
             (false, true) => (value, self.to_text(item)),
             _ => (value, item),
@@ -563,7 +569,7 @@ impl Builder {
         if is_stringy(&value.ty) || value.is_null() {
             return value;
         }
-        let value = super::wanted::year_as_text(value);
+        let value = super::conversion::year_as_text(value);
         let collation = match value.ty.kind {
             Kind::Json => Collation::Utf8mb4Bin,
             Kind::Bit => Collation::Binary,

@@ -105,8 +105,8 @@ impl<'a> Derive<'a> {
     pub fn text_of(&mut self, range: std::ops::Range<usize>) -> Result<Collation, SqlError> {
         for value in &mut self.args[range.clone()] {
             match value.ty.kind {
-                Kind::Decimal => *value = super::wanted::as_text(value.clone()),
-                Kind::Year => *value = super::wanted::year_as_text(value.clone()),
+                Kind::Decimal => *value = super::conversion::as_text(value.clone()),
+                Kind::Year => *value = super::conversion::year_as_text(value.clone()),
                 _ => {}
             }
         }
@@ -132,7 +132,7 @@ impl<'a> Derive<'a> {
         for &n in others {
             let Some(value) = self.args.get_mut(n) else { continue };
             if value.ty.kind == Kind::Decimal {
-                *value = super::wanted::as_text(value.clone());
+                *value = super::conversion::as_text(value.clone());
             }
             let (from, to) = (value.ty.collation.charset(), collation.charset());
             if is_stringy(&value.ty) && !value.is_null() && !stands_in(from, to) {
@@ -337,11 +337,11 @@ pub fn unify(
         claim = Some(met);
     }
     for value in values.iter_mut() {
-        *value = crate::variables::typed_beside(value.clone(), &ty);
+        *value = crate::variables::typed_as(value.clone(), &ty);
         // Bits keep their wrapping, which knows that they may be wanted as a number.
         let bits = ty.kind.is_string() && is_bits(value);
         if ty.kind.is_string() && value.ty.kind == Kind::Decimal {
-            *value = super::wanted::as_text(value.clone());
+            *value = super::conversion::as_text(value.clone());
         }
         if !value.is_null() && (bits || differs(&value.ty, &ty)) {
             let to = ColumnType { nullable: value.ty.nullable, ..ty };
@@ -354,8 +354,8 @@ pub fn unify(
 /// A value of a set operation as one of the column's type: as [`alike`], and bits among texts are a number.
 pub fn united(value: &mut Typed, ty: &ColumnType) {
     if ty.kind.is_string() {
-        *value = super::wanted::kept_number(value.clone(), ty.kind.is_large());
-        *value = super::wanted::kept_float(value.clone(), ty);
+        *value = super::conversion::kept_number(value.clone(), ty.kind.is_large());
+        *value = super::conversion::kept_float(value.clone(), ty);
     }
     if ty.kind.is_string() && value.ty.kind.has_members() {
         // Members are the texts of their names from here on: that of an error value is empty.
@@ -374,7 +374,7 @@ pub fn alike(value: &mut Typed, ty: &ColumnType) {
     if ty.kind.is_string() && value.ty.kind == Kind::Decimal {
         // UNIX_TIMESTAMP shows as many digits as the column has room for.
         let micros = ty.length.saturating_sub(UNIX_SECONDS_CHARS).min(6) as u8;
-        *value = super::wanted::with_own_digits(value.clone(), micros);
+        *value = super::conversion::with_own_digits(value.clone(), micros);
     }
     if ty.kind.is_string() && value.ty.kind == Kind::Year {
         // Its zero is one digit among texts.

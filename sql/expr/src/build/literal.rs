@@ -97,7 +97,7 @@ impl Builder {
             ty
         };
         // What IF and CASE choose is text from here on, not a number or a date by itself.
-        let expr = match super::wanted::chooses(&value.expr) {
+        let expr = match super::conversion::chooses(&value.expr) {
             true => super::derive::call(&crate::functions::AS_ALIKE, &value, ty),
             false => value.expr,
         };

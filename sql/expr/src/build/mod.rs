@@ -8,27 +8,27 @@
 //! 2. `Expr::Row` and `Expr::Interval` go in and never come out.
 
 mod aggregates;
-mod beside;
 mod calls;
 mod casts;
 pub mod common;
 mod compare;
 mod compose;
+mod conversion;
 mod derive;
 mod fold;
 mod literal;
+mod operand_coercion;
 mod operators;
 mod temporal;
-mod wanted;
 pub mod widths;
 
 pub use calls::no_function;
+pub(crate) use conversion::{as_number, is_chosen};
+pub use conversion::{as_text, is_nothing};
 pub use derive::{Derive, alike, call as call_of, claim, is_stringy, string, united};
 pub use fold::{folded, folded_text, is_fixed};
 pub(crate) use operators::{bits_as_number, value_digits};
 pub use operators::{in_document, stored};
-pub(crate) use wanted::{as_number, is_chosen};
-pub use wanted::{as_text, is_nothing};
 
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};
@@ -137,18 +137,18 @@ impl Builder {
         let bits = crate::functions::reads_bits(function);
         if (texts || chosen) && crate::functions::reads_numbers(function, bytes) {
             let wanted = match bits {
-                true => wanted::as_integer,
-                false => wanted::as_number,
+                true => conversion::as_integer,
+                false => conversion::as_number,
             };
             args = args.into_iter().map(wanted).collect();
         } else if texts && crate::functions::reads_a_moment(function) {
-            args = args.into_iter().map(wanted::as_moment_or_number).collect();
+            args = args.into_iter().map(conversion::as_moment_or_number).collect();
         } else if texts && !numbers.is_empty() {
             for (_, value) in args.iter_mut().enumerate().filter(|(n, _)| numbers.contains(n)) {
-                *value = wanted::as_chosen(value.clone());
+                *value = conversion::as_chosen(value.clone());
             }
         } else if crate::functions::reads_a_time(function) {
-            args = args.into_iter().map(wanted::as_time).collect();
+            args = args.into_iter().map(conversion::as_time).collect();
         }
         let mut derive = Derive::new(function.name, &mut args, extra, &self.settings);
         let ty = (function.derive)(&mut derive)?;

@@ -1,7 +1,7 @@
 //! Operators: arithmetic, logic, bits.
 
-use super::beside::is_column;
-use super::wanted::as_number;
+use super::conversion::as_number;
+use super::operand_coercion::is_column;
 use super::widths::{decimal, precision, scale};
 use super::{Builder, one_column};
 use crate::SqlError;
@@ -9,7 +9,7 @@ use crate::functions::json::STORED_JSON;
 use crate::functions::moments::mode;
 use crate::functions::number_of_bits;
 use crate::tree::{Arithmetic, CallSite, Comparison, Expr, Extra, OwnedDatum, Truth, Typed};
-use crate::variables::typed_beside;
+use crate::variables::typed_as;
 use parser::ast::{BinaryOp, IsWhat, UnaryOp};
 use value::types::NOT_FIXED;
 use value::{ColumnType, Decimal, Kind};
@@ -142,7 +142,7 @@ impl Builder {
     /// Arithmetic over two numbers.
     pub fn arithmetic(&self, op: Arithmetic, a: Typed, b: Typed) -> Typed {
         let (x, y) = (a.ty, b.ty);
-        let (a, b) = (typed_beside(a, &y), typed_beside(b, &x));
+        let (a, b) = (typed_as(a, &y), typed_as(b, &x));
         let (a, b) = (as_number(bits_as_number(a)), as_number(bits_as_number(b)));
         let zero_divides = matches!(op, Arithmetic::Div(_) | Arithmetic::IntDiv | Arithmetic::Mod);
         let nullable = zero_divides || a.ty.nullable || b.ty.nullable;
@@ -321,12 +321,12 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
     let moment = value.ty.kind.has_date() || value.ty.kind == Kind::Time;
     // A year is made of the digits of a column of moments or times, which hardly ever are one.
     if kind == Kind::Year && moment && value.ty.kind != Kind::Date && is_column(value) {
-        return super::beside::digits(value.clone());
+        return super::operand_coercion::digits(value.clone());
     }
     // A moment gives its time of day; what is chosen is read as text, with a note.
     let dated = moment && !matches!(value.ty.kind, Kind::Date | Kind::Time);
     if kind == Kind::Time && dated && !is_kept_as_text(&value.expr) {
-        return super::beside::time_part(value.clone());
+        return super::operand_coercion::time_part(value.clone());
     }
     let through_text = moment && kind.is_number() && is_kept_as_text(&value.expr);
     if through_text || value.ty.kind == Kind::Json && kind == Kind::Bit {
@@ -353,7 +353,7 @@ pub fn stored(value: &Typed, kind: Kind) -> Typed {
         true => bits_as_number(value.clone()),
         false if kind == Kind::Json => in_document(value.clone()),
         false if kind.is_string() => {
-            in_document(super::wanted::kept_number(value.clone(), kind.is_large()))
+            in_document(super::conversion::kept_number(value.clone(), kind.is_large()))
         }
         false => value.clone(),
     }
@@ -369,13 +369,13 @@ fn is_beyond_numbers(value: &Typed) -> bool {
 pub fn in_document(value: Typed) -> Typed {
     /// Digits of a second's fraction.
     const MICROS: u8 = 6;
-    super::wanted::with_own_digits(value, MICROS)
+    super::conversion::with_own_digits(value, MICROS)
 }
 
 /// Whether a date or time that an expression gives is text when it is stored.
 fn is_kept_as_text(expr: &Expr) -> bool {
     let extreme = |site: &CallSite| matches!(site.function.name, "greatest" | "least");
-    super::wanted::chooses(expr) || matches!(expr, Expr::Call(site) if extreme(site))
+    super::conversion::chooses(expr) || matches!(expr, Expr::Call(site) if extreme(site))
 }
 
 /// Whether a value takes part in arithmetic as a double.

@@ -1,7 +1,7 @@
 //! Dates and times while expressions are built: literals, intervals, text compared with them.
 
 use super::Builder;
-use super::beside::Strictness;
+use super::operand_coercion::Strictness;
 use crate::SqlError;
 use crate::functions;
 use crate::tree::{Expr, Extra, OwnedDatum, Typed};
@@ -76,7 +76,7 @@ impl Builder {
         negative: bool,
     ) -> Result<Typed, SqlError> {
         let name = if negative { "- interval" } else { "+ interval" };
-        let date = super::wanted::as_moment(date);
+        let date = super::conversion::as_moment(date);
         self.invoke(functions::known(name)?, vec![date, n], Extra::Unit(unit))
     }
 

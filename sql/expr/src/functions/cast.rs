@@ -165,10 +165,10 @@ fn cast<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             }
             Ok(Value::Datum(Datum::Double(f64::from(v as f32))))
         }
-        Kind::Date => Ok(moments::argument(c, 0, moments::Wanted::MOMENT)
+        Kind::Date => Ok(moments::argument(c, 0, moments::MomentForm::MOMENT)
             .map_or(NULL, |v| Value::Datum(Datum::Date(v.date())))),
         Kind::DateTime | Kind::Timestamp => {
-            let wanted = moments::Wanted { fsp: to.decimals, ..moments::Wanted::MOMENT };
+            let wanted = moments::MomentForm { fsp: to.decimals, ..moments::MomentForm::MOMENT };
             let moment = moments::argument(c, 0, wanted);
             Ok(moment.map_or(NULL, |v| Value::Datum(Datum::DateTime(v.with_fsp(to.decimals)))))
         }

@@ -3,7 +3,7 @@
 //! 1. Text that is none counts as zero, warned of (1292); NULL stays NULL. 2. They are built, not found by name.
 
 use super::call::{Answer, Call, leading_integer};
-use super::moments::{self, Wanted};
+use super::moments::{self, MomentForm};
 use super::{Function, Shape, function};
 use crate::SqlError;
 use crate::build::Derive;
@@ -73,12 +73,12 @@ fn same_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
 }
 
 fn moment<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let moment = moments::argument(c, 0, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
+    let moment = moments::argument(c, 0, MomentForm::MOMENT).unwrap_or(DateTime::ZERO);
     Ok(Value::Datum(Datum::DateTime(moment)))
 }
 
 fn day<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let moment = moments::argument(c, 0, Wanted::MOMENT).unwrap_or(DateTime::ZERO);
+    let moment = moments::argument(c, 0, MomentForm::MOMENT).unwrap_or(DateTime::ZERO);
     Ok(Value::Datum(Datum::Date(moment.date())))
 }
 
@@ -90,7 +90,7 @@ fn span<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 const NOTHING: Datum<'static> = Datum::Double(f64::NAN);
 
 fn listed_moment<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let moment = moments::argument(c, 0, Wanted::MOMENT);
+    let moment = moments::argument(c, 0, MomentForm::MOMENT);
     Ok(Value::Datum(moment.map_or(NOTHING, Datum::DateTime)))
 }
 

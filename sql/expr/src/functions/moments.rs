@@ -10,18 +10,18 @@ use value::{Date, DateTime, Datum, Decimal, Time};
 
 /// What a function takes for a date and time.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct MomentForm {
     /// Digits of the second's fraction, rounded to.
     pub fsp: u8,
     /// Zero dates and dates with zeros are taken: YEAR(), DATE_FORMAT().
     pub fuzzy: bool,
 }
 
-impl Wanted {
+impl MomentForm {
     /// A real moment.
-    pub const MOMENT: Wanted = Wanted { fsp: 6, fuzzy: false };
+    pub const MOMENT: MomentForm = MomentForm { fsp: 6, fuzzy: false };
     /// A date, perhaps with zeros.
-    pub const FUZZY: Wanted = Wanted { fsp: 6, fuzzy: true };
+    pub const FUZZY: MomentForm = MomentForm { fsp: 6, fuzzy: true };
 }
 
 /// Bits of `sql_mode`.
@@ -50,7 +50,7 @@ pub mod mode {
     pub const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
 }
 
-fn rules(env: &dyn Environment, wanted: Wanted) -> DateRules {
+fn rules(env: &dyn Environment, wanted: MomentForm) -> DateRules {
     let set = |bit| env.sql_mode() & bit != 0;
     DateRules {
         no_zero_date: !wanted.fuzzy && set(mode::NO_ZERO_DATE),
@@ -61,7 +61,7 @@ fn rules(env: &dyn Environment, wanted: Wanted) -> DateRules {
 
 /// Whether the session takes a date with zeros in it.
 pub fn is_allowed(date: Date, env: &dyn Environment) -> bool {
-    date.check(DateRules { allow_invalid: true, ..rules(env, Wanted::MOMENT) })
+    date.check(DateRules { allow_invalid: true, ..rules(env, MomentForm::MOMENT) })
 }
 
 /// The session's local time now, cut to `fsp` digits.
@@ -114,7 +114,11 @@ fn negated(time: Time) -> Time {
 }
 
 /// A value as a date and time; `None`, warned of, when it is none.
-pub fn moment(datum: &Datum<'_>, env: &mut dyn Environment, wanted: Wanted) -> Option<DateTime> {
+pub fn moment(
+    datum: &Datum<'_>,
+    env: &mut dyn Environment,
+    wanted: MomentForm,
+) -> Option<DateTime> {
     let rules = rules(env, wanted);
     let (read, shown) = match datum {
         Datum::Null => return None,
@@ -175,7 +179,12 @@ fn shifted(env: &dyn Environment, read: &DateTimeText) -> Option<DateTimeText> {
     Some(DateTimeText { value, ..*read })
 }
 
-fn taken(v: DateTime, rules: DateRules, env: &dyn Environment, wanted: Wanted) -> Option<DateTime> {
+fn taken(
+    v: DateTime,
+    rules: DateRules,
+    env: &dyn Environment,
+    wanted: MomentForm,
+) -> Option<DateTime> {
     if !v.date().check(DateRules { allow_invalid: true, ..rules }) {
         return None;
     }
@@ -253,7 +262,7 @@ pub fn time(datum: &Datum<'_>, env: &mut dyn Environment, fsp: u8) -> Option<Tim
 }
 
 /// Argument `n` as a date and time.
-pub fn argument(c: &mut Call<'_, '_>, n: usize, wanted: Wanted) -> Option<DateTime> {
+pub fn argument(c: &mut Call<'_, '_>, n: usize, wanted: MomentForm) -> Option<DateTime> {
     moment(&c.args.get(n).map_or(Datum::Null, Value::get), c.env, wanted)
 }
 

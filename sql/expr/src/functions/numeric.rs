@@ -1,7 +1,7 @@
 //! Numeric functions.
 
 use super::call::{Answer, Call, NULL};
-use super::moments::{self, Wanted};
+use super::moments::{self, MomentForm};
 use super::{Function, MANY, function};
 use crate::build::{Derive, is_stringy, widths};
 use crate::eval::Value;
@@ -479,7 +479,7 @@ fn extreme_moment<'v>(c: &mut Call<'_, 'v>, kind: Kind, wanted: Ordering) -> Ans
             Datum::Decimal(v) => v.is_zero(),
             _ => false,
         };
-        let read = if is_zero { None } else { moments::argument(c, n, Wanted::MOMENT) };
+        let read = if is_zero { None } else { moments::argument(c, n, MomentForm::MOMENT) };
         let moment = match (read, kind) {
             (Some(moment), _) => moment,
             (None, Kind::Date) if is_unknown(c.site, n) => return Ok(NULL),

@@ -1,7 +1,7 @@
 //! Functions of dates and times: now, parts, arithmetic, conversion. Text forms are in `temporal_text`.
 
 use super::call::{Answer, Call, NULL};
-use super::moments::{self, Wanted, argument, date_value, time_argument, value_of};
+use super::moments::{self, MomentForm, argument, date_value, time_argument, value_of};
 use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
@@ -354,7 +354,7 @@ fn utc_time<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn date<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(date_value(argument(c, 0, Wanted::FUZZY).map(DateTime::date)))
+    Ok(date_value(argument(c, 0, MomentForm::FUZZY).map(DateTime::date)))
 }
 
 fn time<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -369,7 +369,7 @@ fn typed<'v>(c: &Call<'_, 'v>, moment: Option<DateTime>) -> Value<'v> {
 }
 
 fn timestamp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let Some(moment) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
     if c.len() == 1 {
         return Ok(typed(c, Some(moment)));
     }
@@ -378,7 +378,7 @@ fn timestamp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn part<'v>(c: &mut Call<'_, 'v>, of: fn(Date) -> i64) -> Answer<'v> {
-    Ok(argument(c, 0, Wanted::FUZZY).map_or(NULL, |v| of(v.date()).into()))
+    Ok(argument(c, 0, MomentForm::FUZZY).map_or(NULL, |v| of(v.date()).into()))
 }
 
 fn year<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -399,7 +399,7 @@ fn day<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 /// A part of a date that is a day of the calendar.
 fn real<'v>(c: &mut Call<'_, 'v>, of: fn(Date) -> i64) -> Answer<'v> {
-    let Some(moment) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
     match moment.date().has_zero() {
         true => Ok(NULL),
         false => Ok(of(moment.date()).into()),
@@ -485,7 +485,7 @@ fn week<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn week_answer<'v>(c: &mut Call<'_, 'v>, mode: i64, of: fn(i64, i64) -> i64) -> Answer<'v> {
-    let Some(moment) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
     if moment.date().has_zero() {
         return Ok(NULL);
     }
@@ -533,7 +533,7 @@ fn extract<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let is_time = c.ty(0).kind == Kind::Time;
     let with_day = has_days(unit) && !matches!(c.datum(0), Datum::Bytes(_));
     let (date, time) = if of_date || !is_time && (with_day || has_day(c, 0)) {
-        let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
+        let Some(moment) = argument(c, 0, MomentForm::FUZZY) else { return Ok(NULL) };
         (moment.date(), moment.time())
     } else {
         let Some(time) = time_argument(c, 0, 6) else { return Ok(NULL) };
@@ -569,7 +569,7 @@ fn extract<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn last_day<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::FUZZY) else { return Ok(NULL) };
     let (year, month) = (moment.date().year(), moment.date().month());
     if month == 0 {
         moments::incorrect(c.env, "datetime", &moment.to_string());
@@ -579,11 +579,11 @@ fn last_day<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn to_days<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(argument(c, 0, Wanted::MOMENT).map_or(NULL, |v| day_number(v.date()).into()))
+    Ok(argument(c, 0, MomentForm::MOMENT).map_or(NULL, |v| day_number(v.date()).into()))
 }
 
 fn to_seconds<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let Some(v) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+    let Some(v) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
     let seconds = v.truncate(0).micros_of_day() / MICROS_PER_SECOND;
     Ok((day_number(v.date()) * 86_400 + seconds).into())
 }
@@ -662,7 +662,8 @@ fn time_to_sec<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn datediff<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let (Some(a), Some(b)) = (argument(c, 0, Wanted::MOMENT), argument(c, 1, Wanted::MOMENT))
+    let (Some(a), Some(b)) =
+        (argument(c, 0, MomentForm::MOMENT), argument(c, 1, MomentForm::MOMENT))
     else {
         return Ok(NULL);
     };
@@ -709,7 +710,8 @@ fn timediff<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Ok(NULL);
     }
     let micros = if a {
-        let (Some(a), Some(b)) = (argument(c, 0, Wanted::MOMENT), argument(c, 1, Wanted::MOMENT))
+        let (Some(a), Some(b)) =
+            (argument(c, 0, MomentForm::MOMENT), argument(c, 1, MomentForm::MOMENT))
         else {
             return Ok(NULL);
         };
@@ -733,7 +735,7 @@ fn shift<'v>(c: &mut Call<'_, 'v>, sign: i64) -> Answer<'v> {
     let dated =
         has_date(c, 0) || matches!(c.ty(0).kind, Kind::Date | Kind::DateTime | Kind::Timestamp);
     if dated {
-        let Some(moment) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+        let Some(moment) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
         let sum = moment.add(interval, 6);
         return Ok(match (text, sum) {
             (true, Some(v)) => in_text(v.micros(), v).into(),
@@ -767,7 +769,8 @@ fn subtime<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn timestampdiff<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let Extra::Unit(unit) = c.site.extra else { return Ok(NULL) };
-    let (Some(a), Some(b)) = (argument(c, 0, Wanted::MOMENT), argument(c, 1, Wanted::MOMENT))
+    let (Some(a), Some(b)) =
+        (argument(c, 0, MomentForm::MOMENT), argument(c, 1, MomentForm::MOMENT))
     else {
         return Ok(NULL);
     };
@@ -821,7 +824,7 @@ fn unix_timestamp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if c.len() == 0 {
         return Ok((c.env.now_us() / MICROS_PER_SECOND).into());
     }
-    let micros = argument(c, 0, Wanted::MOMENT)
+    let micros = argument(c, 0, MomentForm::MOMENT)
         .filter(|v| !v.date().has_zero())
         .and_then(|v| c.env.time_zone().to_utc(v))
         .map_or(0, |(micros, _)| micros);
@@ -838,7 +841,7 @@ fn unix_timestamp<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn convert_tz<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let Some(moment) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
     let (from, to) = (c.text(1), c.text(2));
     let zone = |name: &[u8]| TimeZone::named(&String::from_utf8_lossy(name));
     let (Some(from), Some(to)) = (zone(&from), zone(&to)) else { return Ok(NULL) };
@@ -887,7 +890,7 @@ fn shifted<'v>(c: &mut Call<'_, 'v>, negative: bool) -> Answer<'v> {
         }
         return Ok(time_value(sum));
     }
-    let Some(moment) = argument(c, 0, Wanted::MOMENT) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::MOMENT) else { return Ok(NULL) };
     let Some(span) = interval(c, unit) else { return Ok(NULL) };
     let span = if negative { span.neg() } else { span };
     if moment.date().has_zero() {

@@ -1,7 +1,7 @@
 //! Dates and times as text: DATE_FORMAT, TIME_FORMAT, STR_TO_DATE, FROM_UNIXTIME, names.
 
 use super::call::{Answer, Call, NULL};
-use super::moments::{self, Wanted, argument, time_argument, value_of};
+use super::moments::{self, MomentForm, argument, time_argument, value_of};
 use super::temporal::{Weeks, day_of_year, week_of};
 use super::{Function, function};
 use crate::SqlError;
@@ -200,7 +200,7 @@ impl Formatted {
 }
 
 fn date_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let Some(moment) = argument(c, 0, Wanted::FUZZY) else { return Ok(NULL) };
+    let Some(moment) = argument(c, 0, MomentForm::FUZZY) else { return Ok(NULL) };
     formatted(c, moment)
 }
 
@@ -233,7 +233,7 @@ fn monthname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn named<'v>(c: &mut Call<'_, 'v>, letter: char) -> Answer<'v> {
-    let wanted = if letter == 'W' { Wanted::MOMENT } else { Wanted::FUZZY };
+    let wanted = if letter == 'W' { MomentForm::MOMENT } else { MomentForm::FUZZY };
     let Some(moment) = argument(c, 0, wanted) else { return Ok(NULL) };
     let parts = Formatted { date: Some(moment.date()), time: moment.time() };
     Ok(parts.of_date(letter).map_or(NULL, Into::into))

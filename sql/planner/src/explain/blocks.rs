@@ -115,11 +115,6 @@ impl Writer<'_> {
     }
 
     fn node(&mut self, node: &Node, place: &mut Place<'_>) -> Fields {
-        let around = |name, first: &[(&'static str, bool)], below: Fields| {
-            let mut fields: Fields = first.iter().map(|(n, v)| (*n, truth(*v))).collect();
-            fields.extend(below);
-            vec![(name, Json::Object(fields))]
-        };
         match node {
             Node::One => vec![("message", text("No tables used"))],
             Node::Nothing { reason, .. } => vec![("message", text(reason))],
@@ -150,16 +145,7 @@ impl Writer<'_> {
             }
             Node::Group(group) => {
                 let below = self.node(&group.input, place);
-                match group.strategy {
-                    GroupStrategy::Single => below,
-                    GroupStrategy::Sorted => {
-                        around("grouping_operation", &[("using_filesort", false)], below)
-                    }
-                    GroupStrategy::Hash => {
-                        let how = [("using_temporary_table", true), ("using_filesort", false)];
-                        around("grouping_operation", &how, below)
-                    }
-                }
+                grouping(group.strategy, below)
             }
             Node::Window(window) => {
                 let windows = vec![Json::Object(described(window, place.names))];
@@ -168,36 +154,41 @@ impl Writer<'_> {
                 vec![("windowing", Json::Object(fields))]
             }
             Node::SetOp { op, all, inputs, .. } => self.set(*op, *all, inputs, place.id, false),
-            Node::Recursive { seeds, steps, .. } => {
-                let mut blocks = Vec::new();
-                for (at, plan) in seeds.iter().chain(steps).enumerate() {
-                    let number = self.number_of(at, place.id);
-                    let mut block = self.specification(plan, number, false, None);
-                    if at >= seeds.len()
-                        && let Some(("query_block", Json::Object(fields))) = block.last_mut()
-                    {
-                        fields.insert(1, ("recursive", truth(true)));
-                    }
-                    blocks.push(Json::Object(block));
-                }
-                let fields = vec![
-                    ("using_temporary_table", truth(false)),
-                    ("query_specifications", Json::List(blocks)),
-                ];
-                vec![("union_result", Json::Object(fields))]
+            Node::Recursive { seeds, steps, .. } => self.recursive(seeds, steps, place.id),
+            _ => self.joined(node, place),
+        }
+    }
+
+    /// The blocks of a recursive query: seeds first.
+    fn recursive(&mut self, seeds: &[QueryPlan], steps: &[QueryPlan], id: u64) -> Fields {
+        let mut blocks = Vec::new();
+        for (at, plan) in seeds.iter().chain(steps).enumerate() {
+            let number = self.number_of(at, id);
+            let mut block = self.specification(plan, number, false, None);
+            if at >= seeds.len()
+                && let Some(("query_block", Json::Object(fields))) = block.last_mut()
+            {
+                fields.insert(1, ("recursive", truth(true)));
             }
-            _ => {
-                let mut found = Vec::new();
-                self.tables_of(node, place, None, &mut found);
-                let mut found: Vec<Json> = found;
-                match (found.len(), found.pop()) {
-                    (1, Some(only)) => vec![("table", only)],
-                    (_, last) => {
-                        found.extend(last);
-                        let entry = |table| Json::Object(vec![("table", table)]);
-                        vec![("nested_loop", Json::List(found.into_iter().map(entry).collect()))]
-                    }
-                }
+            blocks.push(Json::Object(block));
+        }
+        let fields = vec![
+            ("using_temporary_table", truth(false)),
+            ("query_specifications", Json::List(blocks)),
+        ];
+        vec![("union_result", Json::Object(fields))]
+    }
+
+    /// The tables of a join, in its order; one stands for itself.
+    fn joined(&mut self, node: &Node, place: &mut Place<'_>) -> Fields {
+        let mut found: Vec<Json> = Vec::new();
+        self.tables_of(node, place, None, &mut found);
+        match (found.len(), found.pop()) {
+            (1, Some(only)) => vec![("table", only)],
+            (_, last) => {
+                found.extend(last);
+                let entry = |table| Json::Object(vec![("table", table)]);
+                vec![("nested_loop", Json::List(found.into_iter().map(entry).collect()))]
             }
         }
     }
@@ -525,6 +516,25 @@ fn attach(fields: &mut Fields, filter: &str) {
             }
         }
         _ => {}
+    }
+}
+
+/// An operator around what is below it.
+fn around(name: &'static str, first: &[(&'static str, bool)], below: Fields) -> Fields {
+    let mut fields: Fields = first.iter().map(|(n, v)| (*n, truth(*v))).collect();
+    fields.extend(below);
+    vec![(name, Json::Object(fields))]
+}
+
+/// Groups around their input; a single one is not shown.
+fn grouping(strategy: GroupStrategy, below: Fields) -> Fields {
+    match strategy {
+        GroupStrategy::Single => below,
+        GroupStrategy::Sorted => around("grouping_operation", &[("using_filesort", false)], below),
+        GroupStrategy::Hash => {
+            let how = [("using_temporary_table", true), ("using_filesort", false)];
+            around("grouping_operation", &how, below)
+        }
     }
 }
 

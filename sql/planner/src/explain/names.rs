@@ -4,7 +4,9 @@ use crate::query_plan::{LeafLayout, Node, QueryPlan, QueryStatement, WindowCall,
 use catalog::TableCache;
 use expr::aggregate::{ANY_VALUE, AggregateCall};
 use expr::functions::Shape;
-use expr::tree::{Arithmetic, Column, Comparison, Expr, OwnedDatum, Truth, Typed};
+use expr::tree::{
+    Arithmetic, CallSite, Column, Comparison, Expr, OwnedDatum, Quantified, Truth, Typed,
+};
 
 /// Names of a block's leaves and of those around it.
 #[derive(Clone)]
@@ -345,20 +347,7 @@ impl<'p> Names<'p> {
                 let rest = otherwise.as_ref().map(|e| format!(" else {}", self.expr(e)));
                 format!("(case {branches}{} end)", rest.unwrap_or_default())
             }
-            Expr::Call(site) => match (site.function.shape, &site.arguments[..]) {
-                (Shape::Infix, [a, b]) => {
-                    format!("({} {} {})", self.expr(a), site.function.name, self.expr(b))
-                }
-                (Shape::Bare, [a]) => self.expr(a),
-                (Shape::NullIf, [a, Expr::Compare(_, _, b, _)]) => {
-                    format!("nullif({},{})", self.expr(a), self.expr(b))
-                }
-                (Shape::Prefix, [a]) => format!("{}{}", site.function.name, self.expr(a)),
-                (Shape::Cast, [a]) => {
-                    format!("cast({} as {})", self.expr(a), expr::print::cast_type(&site.ty))
-                }
-                (_, arguments) => format!("{}({})", site.function.name, self.exprs(arguments)),
-            },
+            Expr::Call(site) => self.call(site),
             Expr::Row(parts) => {
                 let parts: Vec<String> = parts.iter().map(|p| self.expr(&p.expr)).collect();
                 format!("({})", parts.join(","))
@@ -366,24 +355,43 @@ impl<'p> Names<'p> {
             Expr::Interval(n, _) => self.expr(&n.expr),
             Expr::Subquery(n, _) => format!("(select #{})", self.select_number(*n)),
             Expr::Exists(n) => format!("exists(select #{})", self.select_number(*n)),
-            Expr::Quantified(q) => {
-                let left = match &q.left[..] {
-                    [one] => self.expr(one),
-                    several => format!("({})", self.exprs(several)),
-                };
-                let number = self.select_number(q.subplan);
-                match (q.op, q.all) {
-                    (Comparison::Eq, false) => {
-                        format!("<in_optimizer>({left},{left} in (select #{number}))")
-                    }
-                    (Comparison::Ne, true) => {
-                        format!("<in_optimizer>({left},{left} in (select #{number}) is false)")
-                    }
-                    (op, all) => {
-                        let word = if all { "all" } else { "any" };
-                        format!("<nop>({left} {} {word} (select #{number}))", operator(op))
-                    }
-                }
+            Expr::Quantified(q) => self.quantified(q),
+        }
+    }
+
+    fn call(&self, site: &CallSite) -> String {
+        let name = site.function.name;
+        match (site.function.shape, &site.arguments[..]) {
+            (Shape::Infix, [a, b]) => format!("({} {name} {})", self.expr(a), self.expr(b)),
+            (Shape::Bare, [a]) => self.expr(a),
+            (Shape::NullIf, [a, Expr::Compare(_, _, b, _)]) => {
+                format!("nullif({},{})", self.expr(a), self.expr(b))
+            }
+            (Shape::Prefix, [a]) => format!("{name}{}", self.expr(a)),
+            (Shape::Cast, [a]) => {
+                format!("cast({} as {})", self.expr(a), expr::print::cast_type(&site.ty))
+            }
+            (_, arguments) => format!("{name}({})", self.exprs(arguments)),
+        }
+    }
+
+    /// IN, ANY and ALL of a subquery.
+    fn quantified(&self, q: &Quantified) -> String {
+        let left = match &q.left[..] {
+            [one] => self.expr(one),
+            several => format!("({})", self.exprs(several)),
+        };
+        let number = self.select_number(q.subplan);
+        match (q.op, q.all) {
+            (Comparison::Eq, false) => {
+                format!("<in_optimizer>({left},{left} in (select #{number}))")
+            }
+            (Comparison::Ne, true) => {
+                format!("<in_optimizer>({left},{left} in (select #{number}) is false)")
+            }
+            (op, all) => {
+                let word = if all { "all" } else { "any" };
+                format!("<nop>({left} {} {word} (select #{number}))", operator(op))
             }
         }
     }

@@ -116,12 +116,7 @@ impl<'p> Lister<'p> {
                 Node::Nothing { reason, .. } => reason,
                 _ => "No tables used",
             };
-            self.rows.push(ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_string(),
-                extra: Some(reason.to_string()),
-                ..ExplainRow::default()
-            });
+            self.rows.push(without_table(id, select_type, reason));
         } else if !notes.is_empty() {
             let extra = &mut self.rows[first].extra;
             let mut all: Vec<String> = extra.take().into_iter().collect();
@@ -161,24 +156,15 @@ impl<'p> Lister<'p> {
                 self.node(outer, id, select_type, names, notes);
                 let first = self.rows.len();
                 self.node(inner, id, select_type, names, notes);
-                let note = match kind {
-                    JoinKind::Semi => Some(format!("FirstMatch({})", self.last_name(first))),
-                    JoinKind::Anti => Some("Not exists".to_string()),
-                    _ => None,
-                };
-                self.note(self.rows.len() - 1, note);
+                self.note(self.rows.len() - 1, self.join_note(*kind, first));
             }
             Node::HashJoin { kind, probe, build, .. } => {
                 self.node(probe, id, select_type, names, notes);
                 let first = self.rows.len();
                 self.node(build, id, select_type, names, notes);
-                let mut text = match kind {
-                    JoinKind::Semi => format!("FirstMatch({}); ", self.last_name(first)),
-                    JoinKind::Anti => "Not exists; ".to_string(),
-                    _ => String::new(),
-                };
-                text.push_str("Using join buffer (hash join)");
-                self.note(first, Some(text));
+                let hash = "Using join buffer (hash join)".to_string();
+                let note = self.join_note(*kind, first);
+                self.note(first, Some(note.map_or(hash.clone(), |note| format!("{note}; {hash}"))));
             }
             Node::Filter { input, .. } => {
                 self.node(input, id, select_type, names, notes);
@@ -191,36 +177,14 @@ impl<'p> Lister<'p> {
                 self.node(input, id, select_type, names, notes);
                 notes.push("Using filesort");
             }
-            Node::Group(group) if !group.ends.is_empty() => self.rows.push(ExplainRow {
-                id: Some(id),
-                select_type: select_type.to_string(),
-                extra: Some(OPTIMIZED_AWAY.to_string()),
-                ..ExplainRow::default()
-            }),
-            Node::Group(group) => {
-                // What is computed before it is grouped is kept by the group's own table.
-                let input = match &group.input {
-                    Node::Project { input, .. } => input,
-                    other => other,
-                };
-                self.node(input, id, select_type, names, notes);
-                if group.strategy == GroupStrategy::Hash {
-                    notes.push("Using temporary");
-                }
+            Node::Group(group) if !group.ends.is_empty() => {
+                self.rows.push(without_table(id, select_type, OPTIMIZED_AWAY));
             }
-            Node::Window(window) => {
-                self.node(&window.input, id, select_type, names, notes);
-                notes.push("Using temporary");
-                if window.sorts() {
-                    notes.push("Using filesort");
-                }
-            }
-            Node::Distinct { input, sorted: true, .. } => {
+            Node::Group(_) | Node::Window(_) | Node::Project { .. } | Node::Distinct { .. } => {
+                let (input, temporary, sorts) = reduction(node);
                 self.node(input, id, select_type, names, notes);
-            }
-            Node::Project { input, .. } | Node::Distinct { input, .. } => {
-                self.node(input, id, select_type, names, notes);
-                notes.push("Using temporary");
+                notes.extend(temporary.then_some("Using temporary"));
+                notes.extend(sorts.then_some("Using filesort"));
             }
             Node::SetOp { op, all, inputs, .. } => self.set(*op, *all, inputs, id, select_type),
             Node::Recursive { seeds, steps, .. } => {
@@ -234,6 +198,15 @@ impl<'p> Lister<'p> {
                 }
             }
             other => self.made(other, id, select_type, names),
+        }
+    }
+
+    /// What a join that only looks for a match says; its inner tables have the rows from `first`.
+    fn join_note(&self, kind: JoinKind, first: usize) -> Option<String> {
+        match kind {
+            JoinKind::Semi => Some(format!("FirstMatch({})", self.last_name(first))),
+            JoinKind::Anti => Some("Not exists".to_string()),
+            _ => None,
         }
     }
 
@@ -355,17 +328,7 @@ impl<'p> Lister<'p> {
     ) -> ExplainRow {
         let def = self.tables.def(read.table);
         let index = index_of(def, read.access.index());
-        let constant = |key: &[KeyValue]| key.iter().all(|k| is_constant(&k.value));
-        let access = match &read.access {
-            ReadAccess::Index(0) if !read.ordered && !read.covering => "ALL",
-            ReadAccess::Index(_) => "index",
-            ReadAccess::Point { key, .. } if constant(key) => "const",
-            ReadAccess::Point { .. } => "eq_ref",
-            ReadAccess::Lookup { .. } => "ref",
-            ReadAccess::Ranges { .. } | ReadAccess::Groups(_) => "range",
-            ReadAccess::Merge(merge) if merge.is_bound() => "ALL",
-            ReadAccess::Merge(_) => "index_merge",
-        };
+        let access = access_word(read);
         let used = access != "ALL";
         let key: &[KeyValue] = match &read.access {
             ReadAccess::Point { key, .. } | ReadAccess::Lookup { key, .. } => key,
@@ -377,70 +340,25 @@ impl<'p> Lister<'p> {
             ReadAccess::Groups(scan) => scan.parts + asked_parts(scan),
             _ => key.len(),
         };
-        let length = |index: &IndexDef, parts: usize| {
-            let part = |p: &value::KeyPart| part_bytes(&def.columns[p.column].ty, p.prefix_chars);
-            def.all_parts(index).iter().take(parts).map(part).sum::<u32>().to_string()
-        };
         let (keys, lengths) = match &read.access {
-            ReadAccess::Merge(merge) if used => {
-                let parts: Vec<_> = merge.parts().collect();
-                let one = |part: &&MergePart| {
-                    let index = index_of(def, part.index)?;
-                    Some((index.name.clone(), length(index, parts_of(&part.ranges))))
-                };
-                let (keys, lengths): (Vec<_>, Vec<_>) = parts.iter().filter_map(one).unzip();
-                (Some(keys.join(",")), Some(lengths.join(",")))
-            }
+            ReadAccess::Merge(merge) if used => merged_keys(merge, def),
             _ => {
                 let index = index.filter(|_| used);
-                (index.map(|i| i.name.clone()), index.map(|i| length(i, parts)))
+                (index.map(|i| i.name.clone()), index.map(|i| key_length(def, i, parts)))
             }
         };
-        let reference = (!key.is_empty()).then(|| {
-            let one = |k: &KeyValue| match is_constant(&k.value) {
-                true => "const".to_string(),
-                false => match &k.value {
-                    Expr::Column(c) => names.qualified(*c),
-                    _ => "func".to_string(),
-                },
-            };
-            key.iter().map(one).collect::<Vec<_>>().join(",")
-        });
+        let reference = (!key.is_empty()).then(|| references(key, names));
         let possible = possible_keys(read, def, names);
-        let mut extra: Vec<String> = Vec::new();
         let merged = match &read.access {
             ReadAccess::Merge(merge) if used => Some(merge_text(merge, def)),
             _ => None,
         };
-        extra.extend(merged.iter().map(|text| format!("Using {text}")));
-        let checked = match &read.access {
-            ReadAccess::Merge(merge) if !used => {
-                let hidden = usize::from(def.clustered().is_none());
-                let map = merge.parts().fold(0u128, |map, part| map | 1 << (part.index - hidden));
-                Some(format!("Range checked for each record (index map: 0x{map:X})"))
-            }
-            _ => None,
-        };
-        let checked = checked.inspect(|text| extra.push(text.clone())).is_some();
         let mut rest = Vec::new();
         if let Some(filter) = &read.filter {
             crate::logical::conjuncts(filter.clone(), &mut rest);
             rest.retain(|e| !super::tree::looked_up(e, read, def, index));
         }
-        if !rest.is_empty() && !checked {
-            extra.push("Using where".into());
-        }
-        if read.descending {
-            extra.push("Backward index scan".into());
-        }
-        match &read.access {
-            ReadAccess::Groups(scan) => extra.push(match scan.purpose {
-                GroupPurpose::Rows => "Using index for skip scan".into(),
-                _ => "Using index for group-by".into(),
-            }),
-            _ if read.covering => extra.push("Using index".into()),
-            _ => {}
-        }
+        let extra = extra_of(read, def, merged.as_deref(), !rest.is_empty());
         ExplainRow {
             id: Some(id),
             select_type: select_type.to_string(),
@@ -461,6 +379,101 @@ impl<'p> Lister<'p> {
             merged,
         }
     }
+}
+
+/// Input of a node that makes other rows of it, whether it needs a temporary table, whether it sorts.
+fn reduction(node: &Node) -> (&Node, bool, bool) {
+    match node {
+        Node::Group(group) => {
+            // What is computed before it is grouped is kept by the group's own table.
+            let input = match &group.input {
+                Node::Project { input, .. } => input,
+                other => other,
+            };
+            (input, group.strategy == GroupStrategy::Hash, false)
+        }
+        Node::Window(window) => (&window.input, true, window.sorts()),
+        Node::Distinct { input, sorted, .. } => (input, !sorted, false),
+        Node::Project { input, .. } => (input, true, false),
+        other => (other, false, false),
+    }
+}
+
+/// The row of a query block that reads no table.
+fn without_table(id: u64, select_type: &str, reason: &str) -> ExplainRow {
+    ExplainRow {
+        id: Some(id),
+        select_type: select_type.to_string(),
+        extra: Some(reason.to_string()),
+        ..ExplainRow::default()
+    }
+}
+
+/// The column `type`.
+fn access_word(read: &Read) -> &'static str {
+    let constant = |key: &[KeyValue]| key.iter().all(|k| is_constant(&k.value));
+    match &read.access {
+        ReadAccess::Index(0) if !read.ordered && !read.covering => "ALL",
+        ReadAccess::Index(_) => "index",
+        ReadAccess::Point { key, .. } if constant(key) => "const",
+        ReadAccess::Point { .. } => "eq_ref",
+        ReadAccess::Lookup { .. } => "ref",
+        ReadAccess::Ranges { .. } | ReadAccess::Groups(_) => "range",
+        ReadAccess::Merge(merge) if merge.is_bound() => "ALL",
+        ReadAccess::Merge(_) => "index_merge",
+    }
+}
+
+/// The column `key_len`: bytes of so many parts of an index.
+fn key_length(def: &TableDef, index: &IndexDef, parts: usize) -> String {
+    let part = |p: &value::KeyPart| part_bytes(&def.columns[p.column].ty, p.prefix_chars);
+    def.all_parts(index).iter().take(parts).map(part).sum::<u32>().to_string()
+}
+
+/// Names and lengths of the indexes of an index merge.
+fn merged_keys(merge: &Merge, def: &TableDef) -> (Option<String>, Option<String>) {
+    let one = |part: &MergePart| {
+        let index = index_of(def, part.index)?;
+        Some((index.name.clone(), key_length(def, index, parts_of(&part.ranges))))
+    };
+    let (keys, lengths): (Vec<_>, Vec<_>) = merge.parts().filter_map(one).unzip();
+    (Some(keys.join(",")), Some(lengths.join(",")))
+}
+
+/// The column `ref`: what the parts of a key are compared with.
+fn references(key: &[KeyValue], names: &Names<'_>) -> String {
+    let one = |k: &KeyValue| match &k.value {
+        value if is_constant(value) => "const".to_string(),
+        Expr::Column(c) => names.qualified(*c),
+        _ => "func".to_string(),
+    };
+    key.iter().map(one).collect::<Vec<_>>().join(",")
+}
+
+/// The column `Extra`; `merged` describes an index merge, `filters`: a condition is left that no index answers.
+fn extra_of(read: &Read, def: &TableDef, merged: Option<&str>, filters: bool) -> Vec<String> {
+    let mut extra: Vec<String> = merged.iter().map(|text| format!("Using {text}")).collect();
+    match &read.access {
+        ReadAccess::Merge(merge) if merged.is_none() => {
+            let hidden = usize::from(def.clustered().is_none());
+            let map = merge.parts().fold(0u128, |map, part| map | 1 << (part.index - hidden));
+            extra.push(format!("Range checked for each record (index map: 0x{map:X})"));
+        }
+        _ if filters => extra.push("Using where".into()),
+        _ => {}
+    }
+    if read.descending {
+        extra.push("Backward index scan".into());
+    }
+    match &read.access {
+        ReadAccess::Groups(scan) => extra.push(match scan.purpose {
+            GroupPurpose::Rows => "Using index for skip scan".into(),
+            _ => "Using index for group-by".into(),
+        }),
+        _ if read.covering => extra.push("Using index".into()),
+        _ => {}
+    }
+    extra
 }
 
 /// How many parts of an index ranges look at.

@@ -159,6 +159,36 @@ impl Printer<'_> {
                 let text = format!("Materialize table function on {}", self.leaf(*leaf, names));
                 Item::new(text, Vec::new())
             }
+            Node::Join { .. } | Node::HashJoin { .. } => self.join(node, names),
+            Node::Filter { input, filter } => {
+                let input = self.node(input, names);
+                filtered(input, Some(filter), names)
+            }
+            Node::Sort { input, keys, limit } => {
+                let limit = limit.as_ref().and_then(|(skip, count)| {
+                    let rows = integer(skip)? + integer(count)?;
+                    Some(format!(", limit input to {rows} row(s) per chunk"))
+                });
+                let text = format!("Sort: {}{}", names.keys(keys), limit.unwrap_or_default());
+                Item::over(text, self.node(input, names))
+            }
+            Node::Limit { input, skip, count } => {
+                let text = match (integer(skip), integer(count)) {
+                    (Some(0), Some(count)) => format!("Limit: {count} row(s)"),
+                    (Some(skip), Some(count)) => format!("Limit/Offset: {count}/{skip} row(s)"),
+                    _ => "Limit: (unknown) row(s)".to_string(),
+                };
+                Item::over(text, self.node(input, names))
+            }
+            Node::Group(_) | Node::Window(_) | Node::Project { .. } | Node::Distinct { .. } => {
+                self.reduced(node, names)
+            }
+            Node::SetOp { .. } | Node::Recursive { .. } => self.set(node, names),
+        }
+    }
+
+    fn join(&mut self, node: &Node, names: &Names<'_>) -> Item {
+        match node {
             Node::Join { kind, outer, inner, on } => {
                 let text = match kind {
                     JoinKind::Inner => "Nested loop inner join",
@@ -193,30 +223,7 @@ impl Printer<'_> {
                 }
                 item
             }
-            Node::Filter { input, filter } => {
-                let input = self.node(input, names);
-                filtered(input, Some(filter), names)
-            }
-            Node::Sort { input, keys, limit } => {
-                let limit = limit.as_ref().and_then(|(skip, count)| {
-                    let rows = integer(skip)? + integer(count)?;
-                    Some(format!(", limit input to {rows} row(s) per chunk"))
-                });
-                let text = format!("Sort: {}{}", names.keys(keys), limit.unwrap_or_default());
-                Item::over(text, self.node(input, names))
-            }
-            Node::Limit { input, skip, count } => {
-                let text = match (integer(skip), integer(count)) {
-                    (Some(0), Some(count)) => format!("Limit: {count} row(s)"),
-                    (Some(skip), Some(count)) => format!("Limit/Offset: {count}/{skip} row(s)"),
-                    _ => "Limit: (unknown) row(s)".to_string(),
-                };
-                Item::over(text, self.node(input, names))
-            }
-            Node::Group(_) | Node::Window(_) | Node::Project { .. } | Node::Distinct { .. } => {
-                self.reduced(node, names)
-            }
-            Node::SetOp { .. } | Node::Recursive { .. } => self.set(node, names),
+            other => self.line(other, names),
         }
     }
 

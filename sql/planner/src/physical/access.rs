@@ -59,6 +59,21 @@ pub(super) struct Target<'t> {
     computed: Vec<(usize, Expr)>,
 }
 
+/// The conditions on a leaf that can be looked at when the leaves of `bound` are there, with their places.
+fn conditions_on(leaf: u16, conds: &[Cond], bound: u64) -> Vec<(usize, &Cond)> {
+    let own = |c: &Cond| c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0;
+    conds.iter().enumerate().filter(|(_, c)| own(c)).collect()
+}
+
+/// What a row costs that an index finds; `covers`: the index has all that is needed of it.
+fn row_cost(clustered: bool, covers: bool) -> f64 {
+    match (clustered, covers) {
+        (true, _) => ROW_COST,
+        (false, true) => ENTRY_COST,
+        (false, false) => FETCH_COST,
+    }
+}
+
 impl Planner<'_> {
     /// The cheapest way to read a table under conditions, with `bound` leaves there before it.
     pub(crate) fn choose(
@@ -93,13 +108,7 @@ impl Planner<'_> {
             false => self.statistics.rows(table),
         };
         let whole = self.whole(leaf, table, leaves);
-        let own: Vec<(usize, &Cond)> = conds
-            .iter()
-            .enumerate()
-            .filter(|(_, c)| {
-                c.leaves & leaf_bit(leaf) != 0 && c.leaves & !bound & !leaf_bit(leaf) == 0
-            })
-            .collect();
+        let own = conditions_on(leaf, conds, bound);
         let target = Target { bound, ..Target::new((leaf, table), self.tables, leaves) };
         let locked = locks.then(|| Locked::of(rows, leaves.targets.contains(&leaf)));
         let price = |choice: &Choice, clustered: bool| match &locked {
@@ -121,12 +130,8 @@ impl Planner<'_> {
                     .iter()
                     .map(|r| self.range_rows(table, (position, index), r, rows, locks));
                 let matched = found.sum::<f64>().min(rows);
-                let per_row = match (index.clustered, covers) {
-                    (true, _) => ROW_COST,
-                    (false, true) => ENTRY_COST,
-                    (false, false) => FETCH_COST,
-                };
-                let cost = OPEN_COST * ranges.len() as f64 + matched * per_row;
+                let cost =
+                    OPEN_COST * ranges.len() as f64 + matched * row_cost(index.clustered, covers);
                 finder.note(&own, (position, index), (&ranges, &used), matched);
                 let number = position + usize::from(def.clustered().is_none());
                 let choice = Choice {

@@ -4,7 +4,7 @@
 //!    so do aggregates that MySQL cannot gather in a table: their rows are sorted where no index does it. 3. Keys are
 //!    looked at more than once; random ones are computed into a leaf first.
 
-use super::loose::Wanted;
+use super::loose::GroupRequest;
 use super::{Leaves, Planner, made_leaf, order, stored};
 use crate::logical::{Grouping, column_of};
 use crate::plan::SortKey;
@@ -49,7 +49,7 @@ impl Planner<'_> {
         };
         if ends.is_empty()
             && !group.rollup
-            && let Some(wanted) = Wanted::of_group(&group.keys, &group.aggregates)
+            && let Some(wanted) = GroupRequest::of_group(&group.keys, &group.aggregates)
         {
             self.loosely(&mut node, &wanted, leaves, fixed);
         }
@@ -84,7 +84,7 @@ impl Planner<'_> {
         if self.are_distinct(&node, &keys, leaves) {
             return node;
         }
-        if let Some(wanted) = Wanted::distinct(&keys) {
+        if let Some(wanted) = GroupRequest::distinct(&keys) {
             self.loosely(&mut node, &wanted, leaves, fixed);
         }
         let sorted = order::side_by_side(self.tables, &mut node, leaves, fixed, &keys);

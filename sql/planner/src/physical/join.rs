@@ -10,9 +10,9 @@ use super::access::{Choice, OPEN_COST};
 use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
 use crate::logical::{Block, LeafColumn, Source, conjunction, leaf_bit, leaves_of};
-use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read, ReadAccess};
+use crate::query_plan::{Estimate, JoinKey, JoinKind, Node, Read, ReadAccess, RowLock};
 use crate::selectivity::known_share;
-use catalog::{ColumnDef, IndexDef};
+use catalog::{ColumnDef, IndexDef, TableRef};
 use expr::SqlError;
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Typed};
 use value::{ColumnType, Kind};
@@ -204,22 +204,7 @@ impl Planner<'_> {
             Source::Table(table) => {
                 let choice =
                     choice.cloned().unwrap_or_else(|| self.choose(leaf, *table, leaves, &[], 0));
-                // As MySQL has it: some row of the table passes.
-                let least = 1.0 / self.statistics.rows(*table).max(1.0);
-                let passing = step.rows / choice.rows.max(1.0);
-                let (rows, cost) = (choice.rows, choice.cost);
-                let estimate = Estimate { rows, cost, filtered: passing.clamp(least, 1.0) };
-                Node::Read(Box::new(Read {
-                    leaf,
-                    table: *table,
-                    access: choice.access,
-                    descending: false,
-                    ordered: false,
-                    covering: choice.covering,
-                    filter,
-                    lock: source.lock,
-                    estimate,
-                }))
+                self.read((leaf, *table), choice, filter, (step.rows, source.lock))
             }
             Source::Virtual(table) => Node::Virtual { leaf, table: table.clone(), filter },
             Source::Derived { block, lateral } => {
@@ -262,6 +247,31 @@ impl Planner<'_> {
                 with_filter(Node::JsonTable { leaf, document, columns }, filter)
             }
         })
+    }
+
+    /// The node that reads a table, of which so many rows pass.
+    fn read(
+        &self,
+        (leaf, table): (u16, TableRef),
+        choice: Choice,
+        filter: Option<Expr>,
+        (passing, lock): (f64, Option<RowLock>),
+    ) -> Node {
+        // As MySQL has it: some row of the table passes.
+        let least = 1.0 / self.statistics.rows(table).max(1.0);
+        let filtered = (passing / choice.rows.max(1.0)).clamp(least, 1.0);
+        let estimate = Estimate { rows: choice.rows, cost: choice.cost, filtered };
+        Node::Read(Box::new(Read {
+            leaf,
+            table,
+            access: choice.access,
+            descending: false,
+            ordered: false,
+            covering: choice.covering,
+            filter,
+            lock,
+            estimate,
+        }))
     }
 
     fn blocks(

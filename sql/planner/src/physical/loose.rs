@@ -24,7 +24,7 @@ use value::{Collation, Kind};
 pub(super) const WAY_COST: f64 = 0.15;
 
 /// What is wanted of the groups.
-pub(super) struct Wanted {
+pub(super) struct GroupRequest {
     /// Columns that make them, each once, with the collation under which they are compared.
     keys: Vec<(Column, Collation)>,
     extremes: Option<Extremes>,
@@ -38,16 +38,16 @@ struct Extremes {
     greatest: bool,
 }
 
-impl Wanted {
+impl GroupRequest {
     /// What DISTINCT wants.
-    pub(super) fn distinct(keys: &[Typed]) -> Option<Wanted> {
-        let mut wanted = Wanted { keys: Vec::new(), extremes: None };
+    pub(super) fn distinct(keys: &[Typed]) -> Option<GroupRequest> {
+        let mut wanted = GroupRequest { keys: Vec::new(), extremes: None };
         keys.iter().all(|key| wanted.add(key)).then_some(wanted)
     }
 
     /// What groups want, if it is MIN and MAX, or aggregates of different values.
-    pub(super) fn of_group(keys: &[Typed], aggregates: &[AggregateCall]) -> Option<Wanted> {
-        let mut wanted = Wanted::distinct(keys)?;
+    pub(super) fn of_group(keys: &[Typed], aggregates: &[AggregateCall]) -> Option<GroupRequest> {
+        let mut wanted = GroupRequest::distinct(keys)?;
         for call in aggregates {
             match call.function {
                 f if *f == MIN || *f == MAX => wanted.add_extreme(call)?,
@@ -98,7 +98,7 @@ struct Site<'a> {
     target: &'a Target<'a>,
     fixed: &'a order::Fixed,
     conds: &'a [Cond],
-    wanted: &'a Wanted,
+    wanted: &'a GroupRequest,
 }
 
 impl Planner<'_> {
@@ -106,7 +106,7 @@ impl Planner<'_> {
     pub(super) fn loosely(
         &self,
         node: &mut Node,
-        wanted: &Wanted,
+        wanted: &GroupRequest,
         leaves: &Leaves,
         fixed: &order::Fixed,
     ) {

@@ -16,14 +16,14 @@ impl Resolver<'_, '_> {
     pub(super) fn tried(&mut self, a: Typed, b: Typed) -> (Typed, Typed) {
         let a = self.computed(a, &b);
         let b = self.computed(b, &a);
-        let first = self.beside_column(a.clone(), &b, false);
-        (first, self.beside_column(b, &a, false))
+        let first = self.tried_as_column(a.clone(), &b, false);
+        (first, self.tried_as_column(b, &a, false))
     }
 
     /// A limit of BETWEEN: what is no date is the zero date.
     pub(super) fn limit(&mut self, limit: Typed, value: &Typed) -> Typed {
         let limit = self.computed(limit, value);
-        self.beside_column(limit, value, true)
+        self.tried_as_column(limit, value, true)
     }
 
     /// A text that is computed of constants, as the text that it is, beside a date or time.
@@ -34,7 +34,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn beside_column(&mut self, value: Typed, other: &Typed, limit: bool) -> Typed {
+    fn tried_as_column(&mut self, value: Typed, other: &Typed, limit: bool) -> Typed {
         let temporal = other.ty.kind.has_date() || other.ty.kind == Kind::Time;
         if !temporal {
             return value;
@@ -55,7 +55,7 @@ impl Resolver<'_, '_> {
         let Some(column) = self.column_name(other) else { return value };
         match constant.datum() {
             Datum::Bytes(text) => {
-                let tried = self.text_beside(text, &column, other.ty.kind, limit);
+                let tried = self.text_tried_as(text, &column, other.ty.kind, limit);
                 tried.unwrap_or(value)
             }
             number => {
@@ -66,7 +66,13 @@ impl Resolver<'_, '_> {
     }
 
     /// The moment that stands for a text, where that is another than the text's own.
-    fn text_beside(&mut self, text: &[u8], column: &str, kind: Kind, limit: bool) -> Option<Typed> {
+    fn text_tried_as(
+        &mut self,
+        text: &[u8],
+        column: &str,
+        kind: Kind,
+        limit: bool,
+    ) -> Option<Typed> {
         let rules = self.date_rules();
         let shown = String::from_utf8_lossy(text).into_owned();
         if kind == Kind::Time {
@@ -80,7 +86,7 @@ impl Resolver<'_, '_> {
             Err(_) if limit => DateTime::ZERO,
             _ => return None,
         };
-        self.not_for_column(wanted(kind), &shown, column);
+        self.not_for_column(type_in_errors(kind), &shown, column);
         let ty = value::ColumnType::temporal(Kind::DateTime, moment.fsp()).not_null();
         Some(Typed::new(Expr::Const(OwnedDatum::DateTime(moment)), ty))
     }
@@ -113,6 +119,6 @@ impl Resolver<'_, '_> {
 }
 
 /// What MySQL calls the type of a column with a date.
-fn wanted(kind: Kind) -> &'static str {
+fn type_in_errors(kind: Kind) -> &'static str {
     if kind == Kind::Date { "date" } else { "datetime" }
 }

@@ -51,20 +51,7 @@ impl Resolver<'_, '_> {
                 self.context.literals.constant(*number);
                 self.build.literal(literal)
             }
-            E::Literal(literal @ ast::Literal::String(text)) => {
-                let value = self.build.literal(literal)?;
-                let malformed = self.build.malformed(text).map(|text| (1300, text));
-                self.context.warnings.extend(malformed);
-                Ok(value)
-            }
-            E::Literal(literal @ ast::Literal::Temporal(kind, text)) => {
-                let value = self.build.literal(literal)?;
-                if *kind != ast::TemporalKind::Time {
-                    let warning = value::time::parse::delimiter_warning(text, 1);
-                    self.context.warnings.extend(warning);
-                }
-                Ok(value)
-            }
+            E::Literal(literal) => self.literal(literal),
             E::Column(column) => self.column(column).map(|value| self.padded(value)),
             E::AssignUserVar(name, value) => {
                 let value = self.bind(value)?;
@@ -108,6 +95,23 @@ impl Resolver<'_, '_> {
                     .ok_or_else(|| SqlError::unsupported("subquery"))
             }
         }
+    }
+
+    /// Binds a literal, and warns of what is odd about it.
+    fn literal(&mut self, literal: &ast::Literal) -> Result<Typed, SqlError> {
+        let value = self.build.literal(literal)?;
+        match literal {
+            ast::Literal::String(text) => {
+                let malformed = self.build.malformed(text).map(|text| (1300, text));
+                self.context.warnings.extend(malformed);
+            }
+            ast::Literal::Temporal(kind, text) if *kind != ast::TemporalKind::Time => {
+                let warning = value::time::parse::delimiter_warning(text, 1);
+                self.context.warnings.extend(warning);
+            }
+            _ => {}
+        }
+        Ok(value)
     }
 
     /// Binds a condition: an expression whose truth counts.

@@ -44,12 +44,7 @@ pub fn plan_insert(
     let listed = insert.columns.as_deref().filter(|columns| !columns.is_empty());
     let columns = target_columns(&target, listed)?;
     let Target { table, leaf, view, mut tables, .. } = target;
-    let new_row = match &insert.row_alias {
-        Some((alias, names)) => {
-            renamed(Leaf { name: alias.clone(), ..leaf.clone() }, &columns, names)?
-        }
-        None => Leaf { name: String::new(), ..leaf.clone() },
-    };
+    let new_row = new_row(insert, &leaf, &columns)?;
     let is_select = matches!(insert.source, ast::InsertSource::Query(_));
     let def = context.tables.def(table);
     let own = if view.is_some() { def.name.clone() } else { leaf.name.clone() };
@@ -59,20 +54,8 @@ pub fn plan_insert(
     let named = selected.as_ref().map_or(&[][..], |s| &s.named);
     note_selected(context, insert, table, &columns);
     let mut source = source(context, insert, (columns.len(), &leaf), named, &unread)?;
-    if let ast::InsertSource::Values(rows) = &insert.source {
-        let types: Vec<_> =
-            columns.iter().map(|c| context.tables.def(table).columns[*c].ty).collect();
-        for (value, ty) in rows.iter().flat_map(|row| row.iter().zip(&types)) {
-            context.parameters.stored(value, ty);
-        }
-    }
-    let selected_from = match &insert.source {
-        ast::InsertSource::Query(query) => query.as_select().map(|select| &select.from[..]),
-        ast::InsertSource::Values(_) => None,
-    };
-    // Rows of the table itself are kept aside before they are inserted.
-    let aside = selected_from.is_some_and(|from| from.iter().any(|t| names(t, &insert.table)));
-    as_stored(context.tables.def(table), &columns, &mut source, aside);
+    note_values(context, insert, table, &columns);
+    as_stored(context.tables.def(table), &columns, &mut source, reads_its_table(insert));
     let rows = match (&insert.source, &source) {
         (ast::InsertSource::Values(rows), InsertSource::Query(_)) => rows.len() as u64,
         _ => 0,
@@ -113,6 +96,37 @@ pub fn plan_insert(
         on_duplicate,
         subqueries,
     })
+}
+
+/// The row in the making, as ON DUPLICATE KEY UPDATE may name it.
+fn new_row(insert: &ast::Insert, target: &Leaf, columns: &[usize]) -> Result<Leaf, SqlError> {
+    match &insert.row_alias {
+        Some((alias, names)) => {
+            renamed(Leaf { name: alias.clone(), ..target.clone() }, columns, names)
+        }
+        None => Ok(Leaf { name: String::new(), ..target.clone() }),
+    }
+}
+
+/// Whether rows of the table itself are inserted: they are kept aside before.
+fn reads_its_table(insert: &ast::Insert) -> bool {
+    let ast::InsertSource::Query(query) = &insert.source else { return false };
+    let select = query.as_select();
+    select.is_some_and(|select| select.from.iter().any(|t| names(t, &insert.table)))
+}
+
+/// Notes which parameters of VALUES are stored in which columns.
+fn note_values(
+    context: &mut PlanContext<'_>,
+    insert: &ast::Insert,
+    table: TableRef,
+    columns: &[usize],
+) {
+    let ast::InsertSource::Values(rows) = &insert.source else { return };
+    let types: Vec<_> = columns.iter().map(|c| context.tables.def(table).columns[*c].ty).collect();
+    for (value, ty) in rows.iter().flat_map(|row| row.iter().zip(&types)) {
+        context.parameters.stored(value, ty);
+    }
 }
 
 /// Notes which parameters of INSERT ... SELECT ? are stored in which columns.
@@ -226,14 +240,7 @@ pub(super) fn target(
 
 /// The table below a view: its columns are plain ones, each shown once.
 fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Target, SqlError> {
-    let not_insertable = || {
-        let name = &insert.table.name;
-        error(
-            1471,
-            "HY000",
-            format!("The target table {name} of the INSERT is not insertable-into"),
-        )
-    };
+    let not_insertable = || not_insertable(&insert.table.name);
     let mut resolver = Resolver::new(context);
     resolver.scopes.push(Scope::new("field list"));
     resolver.writing = Writing::All;
@@ -286,19 +293,30 @@ fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Ta
         false => None,
     };
     let tables = resolver.tables;
-    let mut made = target_leaf(context.tables.def(table), table, &insert.table.name);
-    for column in &mut made.columns {
+    let of_leaf = places.iter().enumerate().filter(|(_, (l, _))| *l == leaf);
+    let shown =
+        of_leaf.map(|(position, (_, column))| (name_of(position).to_string(), *column, true));
+    let shown: Vec<_> = shown.collect();
+    let mut leaf = target_leaf(context.tables.def(table), table, &insert.table.name);
+    show_only(&mut leaf, &shown);
+    let view = Some(InsertView { name: view.full_name(), check, visible });
+    Ok(Target { table, leaf, shown, view, tables })
+}
+
+/// Columns are known by the names that a view shows them under; the others have none.
+fn show_only(leaf: &mut Leaf, shown: &[(String, usize, bool)]) {
+    for column in &mut leaf.columns {
         (column.listed, column.result.name) = (false, String::new());
     }
-    let mut shown = Vec::new();
-    for (position, (_, column)) in places.iter().enumerate().filter(|(_, (l, _))| *l == leaf) {
-        let name = name_of(position).to_string();
-        let place = &mut made.columns[*column];
+    for (name, column, _) in shown {
+        let place = &mut leaf.columns[*column];
         (place.listed, place.result.name) = (true, name.clone());
-        shown.push((name, *column, true));
     }
-    let view = Some(InsertView { name: view.full_name(), check, visible });
-    Ok(Target { table, leaf: made, shown, view, tables })
+}
+
+/// 1471.
+fn not_insertable(view: &str) -> SqlError {
+    error(1471, "HY000", format!("The target table {view} of the INSERT is not insertable-into"))
 }
 
 pub(super) fn target_columns(

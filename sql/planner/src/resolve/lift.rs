@@ -78,18 +78,18 @@ impl Resolver<'_, '_> {
             }
             E::Binary(op, a, b) if matches!((&**a, &**b), (E::Column(_), E::Lifted(..))) => {
                 let a = self.bind(a)?;
-                let b = self.beside(&a, b)?;
+                let b = self.operand_for(&a, b)?;
                 self.operator(*op, a, b)
             }
             E::Between { expr, low, high, negated } if matches!(**expr, E::Column(_)) => {
                 let value = self.bind(expr)?;
-                let (low, high) = (self.beside(&value, low)?, self.beside(&value, high)?);
+                let (low, high) = (self.operand_for(&value, low)?, self.operand_for(&value, high)?);
                 let (low, high) = (self.limit(low, &value), self.limit(high, &value));
                 self.build.between(value, low, high, *negated)
             }
             E::In { expr, list, negated } if matches!(**expr, E::Column(_)) => {
                 let value = self.bind(expr)?;
-                let list = self.list_beside(&value, list)?;
+                let list = self.list_for(&value, list)?;
                 self.build.in_list(value, list, *negated)
             }
             E::InQuery { expr, query, negated: false }
@@ -101,7 +101,7 @@ impl Resolver<'_, '_> {
     }
 
     /// What a value is looked for in: what one item is made of may hang on the others.
-    fn list_beside(&mut self, value: &Typed, list: &[ast::Expr]) -> Result<Vec<Typed>, SqlError> {
+    fn list_for(&mut self, value: &Typed, list: &[ast::Expr]) -> Result<Vec<Typed>, SqlError> {
         let mut alike = true;
         for item in list {
             alike &= match item {
@@ -109,12 +109,12 @@ impl Resolver<'_, '_> {
                 _ => false,
             };
         }
-        let mut bind = |e| if alike { self.beside(value, e) } else { self.value_or_row(e) };
+        let mut bind = |e| if alike { self.operand_for(value, e) } else { self.value_or_row(e) };
         list.iter().map(&mut bind).collect()
     }
 
     /// What a value is compared with.
-    fn beside(&mut self, value: &Typed, e: &ast::Expr) -> Result<Typed, SqlError> {
+    fn operand_for(&mut self, value: &Typed, e: &ast::Expr) -> Result<Typed, SqlError> {
         let ast::Expr::Lifted(number, literal) = e else { return self.value_or_row(e) };
         let operand = self.build.literal(literal)?;
         if self.lifts && comparable(value, &operand) && !self.has_histograms() {

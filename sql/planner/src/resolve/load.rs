@@ -22,41 +22,10 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
     if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
         return Err(SqlError::unsupported(*what));
     }
-    let column = |e: &ast::Expr| match e {
-        ast::Expr::Column(column) => Some(column.clone()),
-        _ => None,
-    };
-    let written: Vec<ast::ColumnRef> = load.columns.iter().filter_map(column).collect();
-    let insert = ast::Insert {
-        hints: None,
-        replace: load.on_duplicate == Some(true),
-        priority: ast::Priority::Normal,
-        // What comes from the client cannot be stopped: it is as with IGNORE.
-        ignore: load.on_duplicate == Some(false) || load.local && load.on_duplicate.is_none(),
-        table: load.table.clone(),
-        partitions: Vec::new(),
-        columns: (!load.columns.is_empty()).then_some(written),
-        source: ast::InsertSource::Values(Vec::new()),
-        row_alias: None,
-        on_duplicate: Vec::new(),
-    };
+    let insert = as_insert(load);
     let target = target(context, &insert)?;
     let columns = target_columns(&target, insert.columns.as_deref())?;
-    let mut places = columns.iter();
-    let fields = match load.columns.is_empty() {
-        true => columns.iter().map(|c| LoadField::Column(*c)).collect(),
-        false => load
-            .columns
-            .iter()
-            .map(|e| match e {
-                ast::Expr::UserVar(name) => Ok(LoadField::Variable(name.clone())),
-                _ => places
-                    .next()
-                    .map(|c| LoadField::Column(*c))
-                    .ok_or_else(|| error(1054, "42S22", "Unknown column in 'field list'")),
-            })
-            .collect::<Result<Vec<_>, _>>()?,
-    };
+    let fields = fields(load, &columns)?;
     let def = context.tables.def(target.table);
     let made = columns.iter().find(|c| def.columns[**c].generated.is_some());
     if let Some(made) = made.filter(|_| !insert.ignore) {
@@ -108,4 +77,42 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
         format: load.format.clone(),
         skip: load.skip,
     })
+}
+
+/// The INSERT into the same columns, without a row.
+fn as_insert(load: &ast::Load) -> ast::Insert {
+    let column = |e: &ast::Expr| match e {
+        ast::Expr::Column(column) => Some(column.clone()),
+        _ => None,
+    };
+    let written: Vec<ast::ColumnRef> = load.columns.iter().filter_map(column).collect();
+    ast::Insert {
+        hints: None,
+        replace: load.on_duplicate == Some(true),
+        priority: ast::Priority::Normal,
+        // What comes from the client cannot be stopped: it is as with IGNORE.
+        ignore: load.on_duplicate == Some(false) || load.local && load.on_duplicate.is_none(),
+        table: load.table.clone(),
+        partitions: Vec::new(),
+        columns: (!load.columns.is_empty()).then_some(written),
+        source: ast::InsertSource::Values(Vec::new()),
+        row_alias: None,
+        on_duplicate: Vec::new(),
+    }
+}
+
+/// Where the fields of a line go: into these columns, one after the other, or into variables.
+fn fields(load: &ast::Load, columns: &[usize]) -> Result<Vec<LoadField>, SqlError> {
+    if load.columns.is_empty() {
+        return Ok(columns.iter().map(|c| LoadField::Column(*c)).collect());
+    }
+    let mut places = columns.iter();
+    let field = |e: &ast::Expr| match e {
+        ast::Expr::UserVar(name) => Ok(LoadField::Variable(name.clone())),
+        _ => places
+            .next()
+            .map(|c| LoadField::Column(*c))
+            .ok_or_else(|| error(1054, "42S22", "Unknown column in 'field list'")),
+    };
+    load.columns.iter().map(field).collect()
 }

@@ -95,7 +95,7 @@ impl Resolver<'_, '_> {
 
     /// Operands of arithmetic; `alone` if none has a type.
     fn infer_arithmetic(&mut self, a: Operand<'_>, b: Operand<'_>, alone: ParameterType) {
-        let number = |ty: ColumnType| match ParameterType::beside(&ty) {
+        let number = |ty: ColumnType| match ParameterType::for_operand(&ty) {
             ty if ty.is_number() => ty,
             _ => ParameterType::Double,
         };
@@ -257,7 +257,7 @@ impl Resolver<'_, '_> {
             one => std::slice::from_ref(one),
         };
         for (part, output) in parts.iter().zip(outputs) {
-            self.offer(part, ParameterType::beside(&output.ty));
+            self.offer(part, ParameterType::for_operand(&output.ty));
         }
     }
 
@@ -278,7 +278,7 @@ impl Resolver<'_, '_> {
             1 => first.ty,
             _ => self.build.common(&values.iter().collect::<Vec<_>>()),
         };
-        let ty = ParameterType::beside(&ty);
+        let ty = ParameterType::for_operand(&ty);
         operands.iter().for_each(|x| self.offer(x, ty));
     }
 

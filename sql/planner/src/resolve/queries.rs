@@ -409,37 +409,19 @@ impl Resolver<'_, '_> {
             let block = self.operand(body);
             let read =
                 matches!(self.ctes.pop(), Some(CteEntry::Recursing { reads, .. }) if reads > 0);
-            let no_seed = || {
-                let text = format!(
-                    "Recursive Common Table Expression '{name}' should have one or more non-recursive \
-                     query blocks followed by one or more recursive ones"
-                );
-                error(3574, "HY000", text)
-            };
             if read && seeds.is_empty() || !read && !steps.is_empty() {
-                return Err(no_seed());
+                return Err(no_seed_before_steps(name));
             }
             let block = block?;
             if read {
                 if block.group.is_some() || !block.windows.is_empty() {
-                    let text = format!(
-                        "Recursive Common Table Expression '{name}' can contain neither aggregation nor \
-                         window functions in recursive query block"
-                    );
-                    return Err(error(3575, "HY000", text));
+                    return Err(step_with_groups(name));
                 }
                 steps.push(block);
             } else {
                 seeds.push(block);
                 columns = self.common_outputs(&seeds)?;
-                if let Some(written) = (!cte.columns.is_empty()).then_some(&cte.columns)
-                    && written.len() == columns.len()
-                {
-                    for (column, name) in columns.iter_mut().zip(written) {
-                        column.result.name.clone_from(name);
-                        column.result.org_name.clone_from(name);
-                    }
-                }
+                rename_columns(&mut columns, &cte.columns);
                 columns.iter_mut().for_each(|c| c.ty.nullable = true);
             }
         }
@@ -450,6 +432,32 @@ impl Resolver<'_, '_> {
         let source = Source::Recursive { recursion, seeds, steps, distinct };
         Ok(renamed(source, columns, name, Vec::new()))
     }
+}
+
+/// Columns have the names that are written with the table expression, if there is one for each.
+fn rename_columns(columns: &mut [LeafColumn], written: &[String]) {
+    if written.len() == columns.len() {
+        for (column, name) in columns.iter_mut().zip(written) {
+            column.result.name.clone_from(name);
+            column.result.org_name.clone_from(name);
+        }
+    }
+}
+
+fn no_seed_before_steps(cte: &str) -> SqlError {
+    let text = format!(
+        "Recursive Common Table Expression '{cte}' should have one or more non-recursive query blocks \
+         followed by one or more recursive ones"
+    );
+    error(3574, "HY000", text)
+}
+
+fn step_with_groups(cte: &str) -> SqlError {
+    let text = format!(
+        "Recursive Common Table Expression '{cte}' can contain neither aggregation nor window functions in \
+         recursive query block"
+    );
+    error(3575, "HY000", text)
 }
 
 fn made_column(name: &str, ty: ColumnType, decimals: u8) -> LeafColumn {

@@ -3,7 +3,7 @@
 use super::Resolver;
 use expr::SqlError;
 use expr::tree::{Expr, Typed};
-use expr::variables::{assigned_type, kept_type, unset_type};
+use expr::variables::{assigned_type, unset_type, variable_type};
 use parser::ast;
 use value::collation::aggregate::Coercibility;
 use value::{ColumnType, Kind};
@@ -15,7 +15,7 @@ impl Resolver<'_, '_> {
             Some(ty) => Typed::new(Expr::UserVar(name.to_string(), ty), ty),
             // It is there by now, and what it is nobody knows: text.
             None if self.context.assigned.contains(&name.to_lowercase()) => {
-                let ty = kept_type(&unset_type(self.build.settings.collation));
+                let ty = variable_type(&unset_type(self.build.settings.collation));
                 Typed::new(Expr::UserVar(name.to_string(), ty), ty)
             }
             None => {
@@ -29,7 +29,7 @@ impl Resolver<'_, '_> {
     pub(super) fn assignment(&mut self, name: &str, value: Typed) -> Typed {
         self.context.assigned.push(name.to_lowercase());
         let ty = assigned_type(&value.ty);
-        let text = kept_type(&value.ty).kind.is_string();
+        let text = variable_type(&value.ty).kind.is_string();
         let coercibility = if text { Coercibility::Implicit } else { Coercibility::Numeric };
         let expr = Expr::AssignUserVar(name.to_string(), Box::new(value.expr), value.ty);
         Typed { expr, ty, coercibility }

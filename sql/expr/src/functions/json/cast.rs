@@ -171,7 +171,7 @@ pub fn span(value: JsonRef<'_>, fsp: u8, cut: bool) -> Option<Time> {
 }
 
 /// What MySQL calls the wanted type in 3155 and 3156.
-pub fn wanted(kind: Kind) -> &'static str {
+pub fn type_in_errors(kind: Kind) -> &'static str {
     match kind {
         Kind::Double | Kind::Float => "DOUBLE",
         Kind::Decimal => "DECIMAL",
@@ -200,7 +200,7 @@ fn named(source: &Expr, row: &Row<'_>) -> String {
 #[cold]
 fn warn(number: u16, kind: Kind, source: &Expr, row: &Row<'_>, env: &mut dyn Environment) {
     let what = if number == 3155 { "Out of range" } else { "Invalid" };
-    let (wanted, name) = (wanted(kind), named(source, row));
+    let (wanted, name) = (type_in_errors(kind), named(source, row));
     let text = format!("{what} JSON value for CAST to {wanted} from column {name} at row 1");
     env.warn(WarningLevel::Warning, number, text);
 }

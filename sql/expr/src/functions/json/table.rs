@@ -4,7 +4,7 @@
 //!    is stored in strict mode, but that a text behind a date is cut off silently and that an ENUM has its
 //!    empty member for what is none of its own. 2. Messages say "row 1" whatever the row.
 
-use super::cast::{Read, decimal, double, integer, wanted};
+use super::cast::{Read, decimal, double, integer, type_in_errors};
 use super::make::unquoted;
 use crate::SqlError;
 use crate::tree::OwnedDatum;
@@ -88,7 +88,7 @@ fn exact(v: i128) -> Datum<'static> {
 
 fn no_number(number: u16, name: &str, ty: &ColumnType) -> Box<Misfit> {
     let what = if number == 3155 { "Out of range" } else { "Invalid" };
-    let wanted = wanted(ty.kind);
+    let wanted = type_in_errors(ty.kind);
     let text = format!("{what} JSON value for CAST to {wanted} from column {name} at row 1");
     let error = SqlError::Other(number, "22018", text).followed_by(&out_of_range(name));
     Box::new(Misfit { warning: None, error })

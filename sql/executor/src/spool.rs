@@ -16,16 +16,16 @@ const HEADER_BYTES: usize = 4;
 const PIECE_BYTES_MAX: usize = 0xFF_FFFF;
 
 /// Bytes in the making.
-pub struct KeptBytes {
+pub struct Spool {
     memory: Vec<u8>,
     files: TemporaryFiles,
     file: Option<SpillFile>,
 }
 
-impl KeptBytes {
+impl Spool {
     /// None yet.
-    pub fn new(files: TemporaryFiles) -> KeptBytes {
-        KeptBytes { memory: Vec::new(), files, file: None }
+    pub fn new(files: TemporaryFiles) -> Spool {
+        Spool { memory: Vec::new(), files, file: None }
     }
 
     /// Appends bytes.
@@ -49,23 +49,23 @@ impl KeptBytes {
     ///
     /// # Errors
     /// The disk is full or fails.
-    pub fn into_reader(self) -> Result<KeptReader, SqlError> {
+    pub fn into_reader(self) -> Result<SpoolReader, SqlError> {
         let (memory, end) = (self.memory, self.file.as_ref().map(SpillFile::len));
         let end = end.unwrap_or(memory.len() as u64);
         let file = self.file.map(|mut file| file.reader(0)).transpose()?;
-        Ok(KeptReader { memory, file, at: 0, end })
+        Ok(SpoolReader { memory, file, at: 0, end })
     }
 }
 
 /// Reads packets.
-pub struct KeptReader {
+pub struct SpoolReader {
     memory: Vec<u8>,
     file: Option<SpillReader>,
     at: u64,
     end: u64,
 }
 
-impl KeptReader {
+impl SpoolReader {
     /// Puts the next packet with all its pieces into `out`; false at the end.
     ///
     /// # Errors

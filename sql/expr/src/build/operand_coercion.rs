@@ -1,4 +1,4 @@
-//! What a value becomes beside another one that it is compared with.
+//! Operand coercion: what a value becomes beside another one that it is compared with.
 //!
 //! 1. Text beside a date or time is read as one, beside a number as a number; text that is none counts as zero,
 //!    warned of (1292). 2. Only operators refuse a constant that is no date (1525); lists, BETWEEN and CASE
@@ -30,7 +30,7 @@ pub(super) enum Strictness {
 
 impl Builder {
     /// A value that is compared with one of that type, made ready for it; not for text beside text.
-    pub(super) fn beside(
+    pub(super) fn coerced_to(
         &self,
         value: Typed,
         other: &Typed,
@@ -43,12 +43,12 @@ impl Builder {
             kind if kind.has_date() => {
                 let fixed = [&value, other].iter().any(|v| v.expr.is_row_constant());
                 let day = kind == Kind::Date && strictness == Strictness::Refuse && !fixed;
-                self.beside_date(value, other, strictness, day)
+                self.coerced_to_date(value, other, strictness, day)
             }
-            Kind::Json => Ok(beside_json(value)),
+            Kind::Json => Ok(coerced_to_json(value)),
             Kind::Time if is_stringy(&value.ty) => Ok(span(value, 6)),
             kind if kind.is_number() || matches!(kind, Kind::Year | Kind::Bit) => {
-                Ok(beside_number(value, other, strictness))
+                Ok(coerced_to_number(value, other, strictness))
             }
             _ => Ok(value),
         }
@@ -58,14 +58,14 @@ impl Builder {
     pub(super) fn nullif_sides(&self, a: Typed, b: Typed) -> Result<(Typed, Typed), SqlError> {
         let text = |v: &Typed| is_stringy(&v.ty) && !v.expr.is_row_constant();
         Ok(match (a.ty.kind, b.ty.kind) {
-            (Kind::Date, _) if text(&b) => (a.clone(), self.beside(b, &a, Strictness::Warn)?),
-            (_, Kind::Date) if text(&a) => (self.beside(a, &b, Strictness::Warn)?, b),
+            (Kind::Date, _) if text(&b) => (a.clone(), self.coerced_to(b, &a, Strictness::Warn)?),
+            (_, Kind::Date) if text(&a) => (self.coerced_to(a, &b, Strictness::Warn)?, b),
             _ => (a, b),
         })
     }
 
     /// `day`: an operator compares the days of texts that are no constants.
-    fn beside_date(
+    fn coerced_to_date(
         &self,
         value: Typed,
         date: &Typed,
@@ -82,8 +82,8 @@ impl Builder {
         // What ADDTIME or an interval makes of text is a time of today to an operator beside what is no constant,
         // else text.
         let value = match strictness == Strictness::Refuse && !super::fold::is_fixed(&date.expr) {
-            true => super::wanted::as_moment(value),
-            false => super::wanted::as_written_moment(value),
+            true => super::conversion::as_moment(value),
+            false => super::conversion::as_written_moment(value),
         };
         if value.constant().is_some()
             && let Some(moment) = self.temporal_constant(&value, date.ty.kind, strictness)?
@@ -93,7 +93,7 @@ impl Builder {
         // MySQL converts what is chosen before it compares, unless the date is a constant.
         let unknown = strictness == Strictness::Refuse
             && value.ty.nullable
-            && super::wanted::is_chosen(&value.expr)
+            && super::conversion::is_chosen(&value.expr)
             && !super::fold::is_fixed(&date.expr);
         let (function, ty) = match day {
             true => (&AS_DAY, ColumnType::of(Kind::Date)),
@@ -131,7 +131,7 @@ impl Builder {
 /// what is no constant; a number that is none is unequal, like text that nobody chose.
 fn chosen_moment(value: Typed, to: ColumnType, other: &'static Function) -> Expr {
     let moment = |part: Expr| {
-        let (_, ty) = super::wanted::written(&part, &value.ty);
+        let (_, ty) = super::conversion::written(&part, &value.ty);
         let function = if is_stringy(ty) { &CAST } else { other };
         call(function, &Typed::new(part, value.ty), to)
     };
@@ -155,7 +155,7 @@ fn chosen_moment(value: Typed, to: ColumnType, other: &'static Function) -> Expr
                 Expr::Call(site) => site.arguments.first().zip(site.types.first()),
                 _ => None,
             };
-            let text = first.is_none_or(|(e, ty)| is_stringy(super::wanted::written(e, ty).1));
+            let text = first.is_none_or(|(e, ty)| is_stringy(super::conversion::written(e, ty).1));
             call(if text { &CAST } else { other }, &Typed::new(expr, value.ty), to)
         }
     }
@@ -196,7 +196,7 @@ pub(super) fn span(value: Typed, fsp: u8) -> Typed {
 
 /// A value that is compared with a number: text as a double, bits that are written as such as an integer. A
 /// date is a number too, unless it is a column: then the constant beside it is a date.
-fn beside_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
+fn coerced_to_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
     if strictness == Strictness::Refuse
         && other.ty.kind == Kind::Year
         && is_column(other)
@@ -213,7 +213,7 @@ fn beside_number(value: Typed, other: &Typed, strictness: Strictness) -> Typed {
     if both && !(fixed && is_column(&value)) {
         return digits(value);
     }
-    let value = super::wanted::as_number(bits_as_number(value));
+    let value = super::conversion::as_number(bits_as_number(value));
     if is_read_quietly(&value) {
         return value;
     }
@@ -355,7 +355,7 @@ pub(super) fn among_numbers(value: Typed) -> Typed {
     if value.ty.kind.has_date() || value.ty.kind == Kind::Time {
         return digits(value);
     }
-    let value = super::wanted::as_number(bits_as_number(value));
+    let value = super::conversion::as_number(bits_as_number(value));
     if !is_stringy(&value.ty) || matches!(value.expr, Expr::Param(_)) {
         return value;
     }
@@ -372,7 +372,7 @@ fn is_read_quietly(value: &Typed) -> bool {
 
 /// A date as the number that its digits are; what IF and CASE choose has its own.
 pub(super) fn digits(value: Typed) -> Typed {
-    let value = super::wanted::as_chosen_moment(value);
+    let value = super::conversion::as_chosen_moment(value);
     let ty = match value.ty.decimals {
         fsp if value.ty.kind != Kind::Date && fsp > 0 => ColumnType::decimal(14 + fsp, fsp),
         _ => ColumnType::int(Kind::BigInt, false),
@@ -389,7 +389,7 @@ fn integer(text: &[u8]) -> Option<OwnedDatum> {
 }
 
 /// A value that is compared with JSON: truth values and bytes as JSON has them, text in its character set.
-fn beside_json(value: Typed) -> Typed {
+fn coerced_to_json(value: Typed) -> Typed {
     let text = value.ty.is_text();
     if text && value.ty.collation.charset() != Charset::Utf8mb4 && !value.ty.kind.has_members() {
         return super::derive::convert(value, Collation::Utf8mb4Bin);

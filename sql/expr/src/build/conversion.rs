@@ -1,12 +1,12 @@
-//! What IF, CASE and NULLIF choose, where a number, a text or a moment is wanted.
+//! Conversion of what IF, CASE and NULLIF choose, where a number, a text or a moment is wanted.
 //!
 //! 1. Their text is that of all branches; a number is read from the chosen branch by itself: a date gives its
 //! digits, ENUM its place, `x'41'` 65. 2. CAST AS SIGNED and COALESCE read the text (MySQL's ways).
 //! 3. Numbers are read without a warning from columns of TEXT and BLOB and from what COALESCE, IFNULL, GREATEST
 //! and LEAST give. 4. A decimal's text has the digits of the chosen branch.
 
-use super::beside::is_column;
 use super::derive::{call, is_stringy};
+use super::operand_coercion::is_column;
 use super::operators::bits_as_number;
 use super::widths::DOUBLE_CHARS;
 use crate::functions::{
