@@ -29,6 +29,7 @@ macro_rules! const_fn {
 
 pub mod asym;
 mod current;
+mod directory;
 mod dist;
 mod event;
 mod held;
@@ -50,6 +51,7 @@ pub mod waits;
 mod word;
 
 pub use current::{Entered, Shield, enter, is_shielded, shield, with_current};
+pub use directory::{Directory, Entry};
 pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};
 pub use event::{Event, Prepared};
 pub use held::page_latches_held;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{
-    Deadline, DistRwLock, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch, SessionSlotRef,
+    Deadline, Directory, DistRwLock, Entry, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch, SessionSlotRef,
     SlotTable, Stack, WaitResult, asym, enter, state,
 };
 
@@ -462,5 +462,49 @@ fn a_stack_gives_what_two_threads_push() {
         pushers.into_iter().for_each(|p| p.join().unwrap());
         take();
         assert_eq!(taken, [1, 1]);
+    });
+}
+
+// ---- directory -----------------------------------------------------------------------------------
+
+/// What a name means: nothing while it is 0.
+struct Meaning(SharedAtomic<u64, { class::OTHER }>);
+
+impl Entry for Meaning {
+    fn is_void(&self) -> bool {
+        self.0.load(Ordering::Acquire) == 0
+    }
+}
+
+/// Look-up against deletion: who has an entry while another one looks its name up has the same one, whoever gives a name
+/// meaning finds it again, and what nobody has goes with the next look.
+#[test]
+fn a_name_has_one_entry_while_somebody_has_it() {
+    explore(3, || {
+        let names = Arc::new(Directory::new(&MUTEX, 1));
+        let new = || Meaning(SharedAtomic::new(0));
+        let other = {
+            let names = Arc::clone(&names);
+            thread::spawn(move || {
+                let held = names.entry(&1, new);
+                // A drop: it meant something, and means nothing now.
+                held.0.store(1, Ordering::Release);
+                let again = names.entry(&1, new);
+                assert!(Arc::ptr_eq(&held, &again), "two entries of a name at a time");
+                held.0.store(0, Ordering::Release);
+                drop((held, again));
+                names.is_void(&1);
+            })
+        };
+        let held = names.entry(&1, new);
+        names.is_void(&2);
+        names.is_void(&1);
+        let again = names.get(&1).expect("an entry goes while somebody has it");
+        assert!(Arc::ptr_eq(&held, &again), "two entries of a name at a time");
+        drop((held, again));
+        names.is_void(&1);
+        other.join().unwrap();
+        names.is_void(&1);
+        assert!(names.is_empty(), "nobody has it, and it stays");
     });
 }
