@@ -76,7 +76,6 @@ counters! {
     TableLocksImmediate = "Table_locks_immediate",
     TableLocksWaited = "Table_locks_waited",
     OpenedTables = "Opened_tables",
-    OpenTables = "Open_tables",
     OpenedTableDefinitions = "Opened_table_definitions",
     ComAdminCommands = "Com_admin_commands",
     ComAlterDb = "Com_alter_db",

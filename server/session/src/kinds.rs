@@ -435,6 +435,7 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::FunctionStatus(_) => PLAIN.counts(C::ComShowFunctionStatus), { executor };
     Show::ProcessList { .. } => PLAIN.counts(C::ComShowProcesslist), { executor };
     Show::Status { .. } => PLAIN.counts(C::ComShowStatus), { executor };
+    Show::OpenTables { .. } => PLAIN.counts(C::ComShowOpenTables), { executor };
     Show::Variables { .. } => PLAIN.counts(C::ComShowVariables), { executor };
     Show::Engines => PLAIN.counts(C::ComShowStorageEngines), { executor };
     Show::Plugins => PLAIN.counts(C::ComShowPlugins), { executor };
@@ -506,9 +507,6 @@ kinds! { of_show, SHOWS, Show, shown;
         { rows |core, sink|
             show::engine_columns(engine, what),
             core.show_engine(engine, sink) };
-    Show::OpenTables { .. } =>
-        PLAIN.counts(C::ComShowOpenTables),
-        { rows |core, sink| Ok(show::open_table_columns()), Ok(()) };
     Show::Grants(account) =>
         PLAIN.counts(C::ComShowGrants),
         { rows |core, sink|

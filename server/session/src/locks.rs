@@ -67,6 +67,9 @@ impl Core {
             if tables.is_empty() {
                 count(Counter::FlushCommands, 1);
             }
+            if !for_export {
+                executor::flush_handles(tables, &mut self.context())?;
+            }
             match (read_lock, for_export) {
                 (_, true) => return Err(errors::unsupported("FLUSH TABLES FOR EXPORT")),
                 (true, false) => self.flush_with_read_lock(tables)?,

@@ -109,6 +109,7 @@ impl Session {
             slot,
             describe: kinds::describe,
         };
+        core.tables.set_connection(id);
         core.refresh();
         core.take_characteristics();
         server.registry.tells(slot, &core.env.told, &core.statements.figures);

@@ -30,17 +30,6 @@ pub(crate) fn send_texts<'t>(
     sink.row(&row)
 }
 
-/// Columns of SHOW OPEN TABLES.
-pub(crate) fn open_table_columns() -> Vec<ResultColumn> {
-    let number = |name, length| {
-        let ty = ColumnType { length, ..ColumnType::int(Kind::BigInt, false) };
-        integer(name, ty.not_null())
-    };
-    let mut columns = texts(&["Database", "Table"]);
-    columns.extend([number("In_use", 2), number("Name_locked", 5)]);
-    columns
-}
-
 /// Columns of SHOW WARNINGS and SHOW ERRORS.
 pub(crate) fn condition_columns() -> Vec<ResultColumn> {
     let text = |name, chars| {

@@ -167,7 +167,11 @@ impl Core {
         if !prepared.relock(&mut self.context())? {
             return Ok(Tried::Stale);
         }
-        Ok(if prepared.fits(&self.tables, values) { Tried::Right } else { Tried::Other })
+        if prepared.fits(&self.tables, values) {
+            return Ok(Tried::Right);
+        }
+        self.tables.begin_round();
+        Ok(Tried::Other)
     }
 
     /// Runs a program that another session has made, or a new one; false when the text is not to be planned.
@@ -248,6 +252,7 @@ impl Core {
                 let pinned = shared.pinned.clone();
                 return Ok(Some(CachedProgram::new(pinned, prepared, kind)));
             }
+            self.tables.begin_round();
         }
         Ok(None)
     }

@@ -1,19 +1,22 @@
 //! A session's open-table handles and the metadata locks it holds.
 //!
-//! 1. A handle belongs to one name and stays for the cache's life; a compiled plan refers to it by the name's number
+//! 1. A handle belongs to one name; a compiled plan refers to it by the name's number
 //!    ([`TableRef`]), which is the same in all sessions. 2. Locking a handle that was open before writes nothing that
 //!    another session reads except the session's own slot: no map, no reference count, no mutex.
 //! 3. A plan compares the version it was made for with the handle's; if they differ it is made anew.
+//! 4. A handle that the present statement has used stays until that ends; others may go (`parking`), and are opened anew.
 
-use crate::names::{Definition, NameEntry, NameId};
+use crate::handle::{Handle, RowTimer};
+use crate::definition::Definition;
+use crate::names::{NameEntry, NameId};
+use crate::parking::Parking;
 use crate::places::Places;
 use crate::standing::{Alias, Standing};
 use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
-use instrument::{Counter, ObjectType, RowOperation, TABLE_IO, TABLE_LOCK, TableIo};
+use instrument::{Counter, TableIo};
 use mdl::{Held, Mode, Object};
 use std::any::Any;
-use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
@@ -26,142 +29,24 @@ pub struct TableRef {
     version: u64,
 }
 
-/// Something that is done to rows of a table, and timed.
-#[must_use = "it is counted when it ends"]
-pub struct RowTimer<'c> {
-    io: &'c TableIo,
-    start: Option<u64>,
-}
-
-impl RowTimer<'_> {
-    /// It is done: to so many rows, by an index of the engine's.
+impl TableRef {
     #[inline]
-    pub fn end(self, operation: RowOperation, index: Option<usize>, rows: u64) {
-        // What took no time that can be measured took some.
-        let ns = self.start.map_or(0, |start| sync::ns_since(start).max(1));
-        self.io.add(operation, index, rows, ns);
-    }
-}
-
-struct Handle {
-    entry: Arc<NameEntry>,
-    definition: Option<Arc<Definition>>,
-    version: u64,
-    /// What the session did to the rows of this definition's table, once it has done something.
-    io: OnceCell<Arc<TableIo>>,
-    watched: Cell<Watched>,
-}
-
-/// Whether a table is watched: `setup_objects` decides, and `threads.INSTRUMENTED` of the session.
-#[derive(Clone, Copy)]
-struct Watched {
-    /// When it was asked: [`instrument::objects_version`].
-    version: u64,
-    counted: bool,
-    timed: bool,
-}
-
-impl Watched {
-    /// Not asked yet.
-    const UNKNOWN: Watched = Watched { version: u64::MAX, counted: false, timed: false };
-}
-
-impl Handle {
-    /// Where it is counted what is done to its rows, and whether that is timed.
-    #[inline]
-    fn io(&self) -> Option<(&Arc<TableIo>, bool)> {
-        if TABLE_IO.enabled() { self.watched_io() } else { None }
+    pub(crate) fn name(self) -> NameId {
+        self.name
     }
 
-    /// As [`Handle::io`], whatever is measured of tables.
-    #[inline(always)]
-    fn watched_io(&self) -> Option<(&Arc<TableIo>, bool)> {
-        let mut watched = self.watched.get();
-        if watched.version != instrument::objects_version() {
-            watched = self.ask();
-        }
-        let timed = watched.timed && TABLE_IO.timed();
-        watched.counted.then(|| (self.io.get_or_init(|| self.open_io()), timed))
+    pub(crate) fn version(self) -> u64 {
+        self.version
     }
-
-    #[cold]
-    fn ask(&self) -> Watched {
-        let version = instrument::objects_version();
-        let NameEntry { schema, name, .. } = &*self.entry;
-        let (counted, timed) = instrument::object_switches(ObjectType::Table, schema, name);
-        let counted = counted && instrument::is_instrumented();
-        self.watched.set(Watched { version, counted, timed });
-        self.watched.get()
-    }
-
-    #[cold]
-    fn open_io(&self) -> Arc<TableIo> {
-        let indexes = self.definition.as_ref().map(|d| d.def.engine_indexes());
-        let name = (&*self.entry.schema, &*self.entry.name);
-        self.entry.io.open(name, indexes.unwrap_or_default())
-    }
-
-    #[inline]
-    fn timer(&self) -> Option<RowTimer<'_>> {
-        let (io, timed) = self.io()?;
-        Some(RowTimer { io, start: timed.then(sync::ticks) })
-    }
-
-    /// As [`Handle::timer`], of a row of a statement that reads the table and locks it for that, unless it is locked already.
-    #[inline]
-    fn locked_timer(&self, is_locked: bool) -> Option<RowTimer<'_>> {
-        let (counts_io, counts_lock) = (TABLE_IO.enabled(), TABLE_LOCK.enabled() && !is_locked);
-        if !counts_io && !counts_lock {
-            return None;
-        }
-        let (io, timed) = self.watched_io()?;
-        if counts_lock {
-            io.locked(false);
-        }
-        counts_io.then(|| RowTimer { io, start: timed.then(sync::ticks) })
-    }
-
-    /// Counts that a statement locks it; a view has no lock of its own.
-    fn count_lock(&self, write: bool) {
-        if TABLE_LOCK.enabled()
-            && self.definition.as_ref().is_some_and(|d| d.def.view.is_none())
-            && let Some((io, _)) = self.watched_io()
-        {
-            io.locked(write);
-        }
-    }
-
-    /// Its figures go to those of the name.
-    fn close_io(&mut self) {
-        if let Some(io) = self.io.take() {
-            instrument::close_table_io(&io);
-        }
-    }
-
-    /// Whether it counts as an open table: MySQL leaves views and temporary tables out.
-    fn is_open(&self) -> bool {
-        self.definition.as_ref().is_some_and(|d| !d.def.temporary && d.def.view.is_none())
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.close_io();
-    }
-}
-
-/// Counts open tables in (or out). A session may close what another counter page counted in, so a page alone may hold
-/// less than none; their sum never does.
-fn count_open(in_: bool) {
-    instrument::count(Counter::OpenTables, if in_ { 1 } else { u64::MAX });
 }
 
 /// Open tables and metadata locks of one session.
 pub struct TableCache {
     pub(crate) catalog: Arc<Catalog>,
-    handles: Vec<Handle>,
-    by_name: HashMap<(String, String), usize>,
-    places: Places,
+    pub(crate) handles: Vec<Handle>,
+    pub(crate) by_name: HashMap<(String, String), usize>,
+    pub(crate) places: Places,
+    pub(crate) parking: Parking,
     /// Handles of the session's own tables, by name.
     pub(crate) temporary: HashMap<(String, String), usize>,
     /// Storage of dropped temporary tables that an open transaction may still have to undo.
@@ -196,6 +81,7 @@ impl TableCache {
     /// An empty cache of a session.
     pub fn new(catalog: Arc<Catalog>) -> Self {
         TableCache {
+            parking: Parking::new(&catalog),
             catalog,
             handles: Vec::new(),
             by_name: HashMap::new(),
@@ -241,7 +127,7 @@ impl TableCache {
     ) -> Result<TableRef, CatalogError> {
         self.admit(client.slot(), (schema, name), alias, mode, deadline)?;
         let handle = self.lock_name(client.slot(), schema, name, mode, deadline)?;
-        self.refresh(handle);
+        self.enter(handle);
         let h = &self.handles[handle];
         if let Some(definition) = &h.definition {
             if definition.def.view.is_none() {
@@ -258,16 +144,23 @@ impl TableCache {
         Err(CatalogError::NoSuchTable { schema: schema.to_string(), name: name.to_string() })
     }
 
-    /// Locks a table that a plan refers to; `false` when the definition has changed since, in which
-    /// case the lock is held but the plan must be made anew.
+    /// Locks a table that a plan refers to by its name; `false` when the definition has changed since: then the plan must
+    /// be made anew.
+    #[inline]
     pub fn relock(
         &mut self,
         slot: &SessionSlot,
-        table: TableRef,
+        (name, table): (&Arc<NameEntry>, TableRef),
         mode: Mode,
         deadline: Deadline,
     ) -> Result<bool, CatalogError> {
-        let handle = self.place(table);
+        let handle = match self.places.find(table.name) {
+            Some(handle) => handle,
+            None => match self.come_back(name) {
+                Some(handle) => handle,
+                None => return Ok(false),
+            },
+        };
         if (mode == Mode::SW || self.tables_are_locked()) && !self.is_own(table) {
             let entry = &self.handles[handle].entry;
             self.standing.admit_again(&entry.schema, &entry.name, mode)?;
@@ -276,13 +169,15 @@ impl TableCache {
             }
         }
         self.lock_handle(slot, handle, mode, deadline)?;
-        let h = &self.handles[handle];
-        let current = h.version == table.version && h.entry.version() == table.version;
-        if current {
+        let round = self.parking.round;
+        let h = &mut self.handles[handle];
+        if h.version == table.version && h.entry.version() == table.version {
+            h.round = round;
             // Who plans anew opens the table, which tells whether it was missed.
-            instrument::count(Counter::TableOpenCacheHits, 1);
+            instrument::count(Counter::TableOpenCacheHits, h.hit);
+            return Ok(true);
         }
-        Ok(current)
+        Ok(self.relock_anew(handle, table))
     }
 
     /// Opens a table of a plan of another session; false when it is not of that version any more. It is locked in any case.
@@ -363,7 +258,8 @@ impl TableCache {
 
     /// Whether it is a temporary table.
     pub fn is_own(&self, table: TableRef) -> bool {
-        self.definition(self.place(table)).is_some_and(|d| d.def.temporary)
+        let handle = self.places.find(table.name);
+        handle.and_then(|h| self.definition(h)).is_some_and(|d| d.def.temporary)
     }
 
     /// Locks a schema (or another object that is no table) until the statement or transaction ends.
@@ -389,52 +285,26 @@ impl TableCache {
     }
 
     pub(crate) fn base_handle(&mut self, key: (String, String)) -> usize {
-        if let Some(&handle) = self.by_name.get(&key) {
-            return handle;
-        }
-        let entry = self.catalog.names().entry(&key.0, &key.1);
-        let handle = self.add_handle(entry);
-        self.by_name.insert(key, handle);
+        let handle = match self.by_name.get(&key) {
+            Some(&handle) => handle,
+            None => {
+                let entry = self.catalog.names().entry(&key.0, &key.1);
+                let handle = self.add_handle(entry);
+                self.by_name.insert(key, handle);
+                handle
+            }
+        };
+        // It stays while the statement goes on.
+        self.handles[handle].round = self.parking.round;
         handle
-    }
-
-    pub(crate) fn add_handle(&mut self, entry: Arc<NameEntry>) -> usize {
-        self.places.add(entry.id, self.handles.len());
-        let (io, watched) = (OnceCell::new(), Cell::new(Watched::UNKNOWN));
-        self.handles.push(Handle { entry, definition: None, version: 0, io, watched });
-        self.handles.len() - 1
     }
 
     /// Plans made for what a name meant so far are made anew: a temporary table hides it now.
     pub(crate) fn outdate(&mut self, schema: &str, name: &str) {
         if let Some(&handle) = self.by_name.get(&(schema.to_string(), name.to_string())) {
+            self.close_handles(handle);
             self.handles[handle].version = 0;
         }
-    }
-
-    /// Takes over the published definition; the name is locked by the caller.
-    pub(crate) fn refresh(&mut self, handle: usize) {
-        let h = &mut self.handles[handle];
-        if h.version == h.entry.version() {
-            instrument::count(Counter::TableOpenCacheHits, 1);
-            return;
-        }
-        instrument::count(Counter::TableOpenCacheMisses, 1);
-        let was_open = h.is_open();
-        h.close_io();
-        (h.version, h.definition) = h.entry.current();
-        if h.definition.is_some() {
-            instrument::count(Counter::OpenedTables, 1);
-        }
-        if h.is_open() != was_open {
-            count_open(!was_open);
-        }
-    }
-
-    /// Counts its tables out: the session ends.
-    pub fn close(&mut self) {
-        let open = self.handles.drain(..).filter(Handle::is_open).count();
-        (0..open).for_each(|_| count_open(false));
     }
 
     pub(crate) fn entry(&self, handle: usize) -> &Arc<NameEntry> {
@@ -541,8 +411,12 @@ impl TableCache {
     /// Gives back what is held for a statement only.
     #[inline]
     pub fn end_statement(&mut self, slot: &SessionSlot) {
+        self.parking.end_round();
         if !self.statement.is_empty() {
             self.catalog.mdl().release_all(slot, &mut self.statement);
+        }
+        if self.parking.is_due {
+            self.park();
         }
     }
 

@@ -5,7 +5,7 @@
 //! given back after it: a crash in between leaves an orphan, which recovery sweeps, never a
 //! definition without storage. 3. The new definition is published last, still under X.
 
-use crate::names::Definition;
+use crate::definition::Definition;
 use crate::{Alter, Catalog, CatalogError, FullName, SchemaDef, TableCache, TableDef, Work};
 use base::{IndexId, TableId};
 use engine::Client;
@@ -363,6 +363,7 @@ impl Catalog {
         let handle = cache.lock_base_name(client.slot(), schema, name, mode, deadline)?;
         cache.refresh(handle);
         if mode == Mode::SU {
+            cache.enter(handle);
             let object = Arc::clone(&cache.entry(handle).object);
             cache.changing.push(object);
         }

@@ -6,7 +6,9 @@
 //!    the commit.
 
 use crate::NameEntry;
-use crate::names::{Definition, Names};
+use crate::definition::Definition;
+use crate::names::Names;
+use crate::open::OpenTables;
 use crate::statistics::Upkeep;
 use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
 use crate::{Account, CatalogError, SchemaDef, TableDef};
@@ -152,7 +154,7 @@ impl Catalog {
 
     /// The table whose rows lie in a tablespace, as it is defined at the moment; for messages about damage.
     pub fn table_in(&self, space: base::SpaceId) -> Option<Arc<Definition>> {
-        self.names.find(|d| d.def.view.is_none() && d.def.storage.space == space)
+        self.names.by_space(space)
     }
 
     /// The metadata locks.
@@ -162,7 +164,12 @@ impl Catalog {
 
     /// The names that have a definition, with it; ordered.
     pub fn defined(&self) -> Vec<(Arc<NameEntry>, Arc<Definition>)> {
-        self.names().defined()
+        self.names().defined(|_| true)
+    }
+
+    /// The table cache: how many tables are open, and how many may be.
+    pub fn open_tables(&self) -> &OpenTables {
+        &self.names.open
     }
 
     pub(crate) fn names(&self) -> &Names {
@@ -190,7 +197,7 @@ impl Catalog {
     /// Names of a schema's tables and views, ordered.
     pub fn table_names(&self, schema: &str) -> Vec<String> {
         if let Some(schema) = virtual_schema(schema) {
-            return self.virtuals_of(schema).map(|t| t.def().name.clone()).collect();
+            return self.virtual_defs(schema).map(|def| def.name.clone()).collect();
         }
         self.names.of_schema(schema).iter().map(|d| d.def.name.clone()).collect()
     }
@@ -332,6 +339,7 @@ impl Catalog {
         })?;
         let mut known = self.load_statistics(client)?;
         let mut live = BTreeSet::new();
+        let mut found = Vec::new();
         for ((schema, name), body) in stored {
             let def =
                 TableDef::decode(&body).map_err(|what| bad(&format!("{schema}.{name}"), what))?;
@@ -340,9 +348,9 @@ impl Catalog {
             }
             let definition = Definition::closed(def);
             definition.set_statistics(known.remove(&definition.def.id).unwrap_or_default());
-            self.names.entry(&schema, &name).publish(Some(Arc::new(definition)));
+            found.push((self.names.entry(&schema, &name), Some(Arc::new(definition))));
         }
-        self.names.relate_all();
+        self.names.publish_all(found);
         Ok(live)
     }
 

@@ -5,7 +5,7 @@
 //!    ([`Names::publish_all`](crate::names::Names::publish_all)), holding X on every name concerned.
 //! 2. Names of parents follow a renamed table or column in the transaction that renames it.
 
-use crate::names::Definition;
+use crate::definition::Definition;
 use crate::{Catalog, CatalogError, FullName, TableCache, TableDef, TableRef};
 use engine::Client;
 use mdl::{Mode, Namespace};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
 use value::KeyPart;
-use value::name::{folded_name, same_name};
+use value::name::folded_name;
 
 /// What happens to the rows that refer to one that goes or changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -149,7 +149,9 @@ impl TableDef {
 impl Catalog {
     /// The tables whose foreign keys refer to this name, whether or not it means a table.
     pub fn children_of(&self, parent: &FullName) -> Vec<Arc<Definition>> {
-        self.names().all(|d| d.def.referring(parent).next().is_some())
+        let names = self.names().children(parent);
+        let known = names.iter().filter_map(|(schema, name)| self.definition(schema, name));
+        known.filter(|d| d.def.referring(parent).next().is_some()).collect()
     }
 
     /// Locks another table that a foreign key joins to the one being defined: X, or for [`Self::alter_table`] SU; its
@@ -187,12 +189,7 @@ impl Catalog {
         for name in names {
             let object = self.mdl().intern(Namespace::ForeignKey, schema, &folded_name(name));
             cache.lock_object(client.slot(), object, Mode::X, deadline)?;
-            let has = |d: &Definition| {
-                d.def.schema == schema
-                    && table != Some(&d.def.name)
-                    && d.def.foreign_keys.iter().any(|k| same_name(&k.name, name))
-            };
-            if self.names().find(has).is_some() {
+            if self.names().has_foreign_key(schema, name, table) {
                 return Err(CatalogError::ForeignKeyExists(name.clone()));
             }
         }
@@ -290,7 +287,7 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<Option<TableRef>, CatalogError> {
         let handle = self.lock_base_name(slot, schema, name, mode, deadline)?;
-        self.refresh(handle);
+        self.enter(handle);
         match self.definition(handle) {
             Some(definition) if definition.def.view.is_none() => {
                 definition.open(self.catalog.engine())?;

@@ -16,12 +16,17 @@ mod alter;
 mod cache;
 mod ddl;
 mod def;
+mod definition;
 mod dictionary;
 mod error;
 mod foreign;
+mod handle;
 mod histogram;
+mod index;
 mod names;
 mod older;
+mod open;
+mod parking;
 mod places;
 mod standing;
 mod statistics;
@@ -30,7 +35,7 @@ mod temporary;
 mod virtuals;
 
 pub use alter::{Alter, CopyRows, FullName, Work};
-pub use cache::{Lasting, RowTimer, TableCache, TableRef};
+pub use cache::{Lasting, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{
     Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
@@ -38,9 +43,11 @@ pub use def::{
 };
 pub use dictionary::{Catalog, ReadOnly, system_tables};
 pub use error::CatalogError;
+pub use handle::RowTimer;
 pub use foreign::{ForeignKeyDef, Referential};
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use names::{Definition, NameEntry};
+pub use open::OpenTables;
 pub use older::{OlderColumns, ROW_VERSIONS_MAX};
 pub use standing::{Alias, NamedTable, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};

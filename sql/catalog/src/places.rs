@@ -1,7 +1,7 @@
 //! Where a session's handle of a name lies, by the name's number.
 //!
-//! 1. Names are never forgotten, and neither are places: there is no removal. 2. At most half of the table is used, and
-//! names have numbers in the order in which they were met: a look finds its place at the first try as a rule.
+//! 1. Between the place that a name's number says and the one where it lies none is free. 2. At most half of the table is
+//! used, and names have numbers in the order in which they were met: a look finds its place at the first try as a rule.
 
 use crate::names::NameId;
 
@@ -47,6 +47,26 @@ impl Places {
         self.used += 1;
     }
 
+    /// Takes a name out; those that it has pushed aside move up.
+    pub fn remove(&mut self, name: NameId) {
+        let Some(last) = self.table.len().checked_sub(1) else { return };
+        let mut at = name.0 as usize & last;
+        loop {
+            match self.table[at] {
+                None => return,
+                Some(place) if place.name == name => break,
+                Some(_) => at = (at + 1) & last,
+            }
+        }
+        self.table[at] = None;
+        self.used -= 1;
+        loop {
+            at = (at + 1) & last;
+            let Some(place) = self.table[at].take() else { return };
+            self.put(place);
+        }
+    }
+
     fn put(&mut self, place: Place) {
         let last = self.table.len() - 1;
         let mut at = place.name.0 as usize & last;
@@ -74,5 +94,12 @@ mod tests {
             assert_eq!(places.find(NameId(*name)), Some(handle));
         }
         assert_eq!(places.find(NameId(1_000_000)), None);
+        for gone in names.iter().step_by(2) {
+            places.remove(NameId(*gone));
+            places.remove(NameId(*gone));
+        }
+        for (handle, name) in names.iter().enumerate() {
+            assert_eq!(places.find(NameId(*name)), (handle % 2 == 1).then_some(handle));
+        }
     }
 }

@@ -120,6 +120,7 @@ impl TableCache {
 
     /// A statement begins to be planned: each alias may be used again.
     pub fn begin_planning(&mut self) {
+        self.begin_round();
         self.standing.tables.iter_mut().for_each(|l| l.used = false);
         if let Some(named) = &mut self.standing.naming {
             named.clear();
@@ -321,6 +322,7 @@ impl TableCache {
     ) -> Result<(), CatalogError> {
         let locked = self.lock_each(client, &list, flush, deadline);
         if let Err(error) = locked {
+            self.keep_none();
             let mdl = Arc::clone(self.catalog.mdl());
             mdl.release_all(client.slot(), &mut self.standing.held);
             return Err(error);
@@ -388,7 +390,8 @@ impl TableCache {
         let handle = self.base_handle((schema.to_string(), name.to_string()));
         let object = Arc::clone(&self.entry(handle).object);
         mdl.take(slot, &mut self.standing.held, &object, mode, deadline)?;
-        self.refresh(handle);
+        self.enter(handle);
+        self.keep(handle);
         if self.catalog().schema(schema).is_none() {
             return Err(CatalogError::UnknownDatabase(schema.to_string()));
         }
@@ -411,6 +414,7 @@ impl TableCache {
         }
         self.standing.active = false;
         self.standing.tables.clear();
+        self.keep_none();
         let mdl = Arc::clone(self.catalog.mdl());
         mdl.release_all(slot, &mut self.standing.held);
         true

@@ -8,7 +8,7 @@
 //! changed since ([`engine::Look`]).
 
 use crate::dictionary::System;
-use crate::names::Definition;
+use crate::definition::Definition;
 use crate::{Catalog, CatalogError, Histogram, TableCache, TableDef, TableRef};
 use base::{IndexId, PAGE_BYTES, TableId, TrxId};
 use engine::{Client, Look, TableSample};
@@ -398,7 +398,7 @@ impl Catalog {
         let Ok(client) = self.engine().client() else { return };
         let mut cache = TableCache::new(Arc::clone(self));
         let wanted = |d: &Definition| d.table().is_some() && self.upkeep.looks_after(&d.def);
-        for definition in self.names().all(wanted) {
+        for (_, definition) in self.names().defined(wanted) {
             if stopped() {
                 break;
             }

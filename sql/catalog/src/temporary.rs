@@ -6,9 +6,11 @@
 //! 3. A dropped one's file stays until the session is in no transaction: rolling back may need it.
 
 use crate::ddl::FillRows;
-use crate::names::{Definition, NameEntry};
+use crate::definition::Definition;
+use crate::names::NameEntry;
 use crate::{Catalog, CatalogError, TableCache, TableDef};
 use engine::Client;
+use instrument::Counter;
 use std::sync::Arc;
 
 impl Catalog {
@@ -76,8 +78,9 @@ impl TableCache {
 
     fn add_temporary(&mut self, definition: Definition) {
         let (schema, name) = (definition.def.schema.clone(), definition.def.name.clone());
-        let mdl = Arc::clone(self.catalog().mdl());
-        let entry = NameEntry::private(&mdl, (&schema, &name), definition);
+        let entry = NameEntry::private(self.catalog().names(), (&schema, &name), definition);
+        instrument::count(Counter::OpenedTables, 1);
+        instrument::count(Counter::OpenedTableDefinitions, 1);
         let handle = self.add_handle(Arc::new(entry));
         self.refresh(handle);
         self.outdate(&schema, &name);

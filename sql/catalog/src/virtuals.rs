@@ -462,9 +462,9 @@ impl Catalog {
         self.virtuals_of(schema).find(same).cloned().ok_or_else(missing).map(Some)
     }
 
-    /// Definitions of a virtual schema's tables, ordered by name.
+    /// Definitions of a virtual schema's tables, ordered by name; what begins with a number sign only SHOW reads.
     pub fn virtual_defs(&self, schema: &str) -> impl Iterator<Item = &TableDef> {
-        self.virtuals_of(schema).map(VirtualRef::def)
+        self.virtuals_of(schema).map(VirtualRef::def).filter(|def| !def.name.starts_with('#'))
     }
 
     /// The virtual tables of a schema, ordered by name.

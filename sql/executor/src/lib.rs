@@ -48,7 +48,7 @@ mod write;
 pub use damage::named;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
-pub use lock_tables::{admit_flush, flush_and_lock, lock_tables};
+pub use lock_tables::{admit_flush, flush_and_lock, flush_handles, lock_tables};
 pub use planner::parameters::{Parameter, ParameterType};
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use prepared::{Prepared, execute, prepare, prepare_open};

@@ -61,6 +61,17 @@ pub fn flush_and_lock(names: &[ObjectName], context: &mut Context<'_>) -> Result
     in_turns(None, context, |context| lock(list.clone(), true, context))
 }
 
+/// FLUSH TABLES [t, ...]: whoever uses the tables next opens them anew.
+///
+/// # Errors
+/// 1046.
+pub fn flush_handles(names: &[ObjectName], context: &mut Context<'_>) -> Result<(), SqlError> {
+    let full = |name: &ObjectName| Ok((context.schema_of(name)?, name.name.clone()));
+    let names = names.iter().map(full).collect::<Result<Vec<_>, SqlError>>()?;
+    context.tables.flush_handles(&names);
+    Ok(())
+}
+
 /// FLUSH TABLES [t, ...] without a lock, while LOCK TABLES is in force.
 ///
 /// # Errors

@@ -95,11 +95,23 @@ impl Prepared {
         let deadline = context.env.lock_deadline();
         for table in &self.program.tables {
             let slot = context.client.slot();
-            if !context.tables.relock(slot, table.table, table.mode, deadline)? {
+            let named = (&table.name, table.table);
+            if !context.tables.relock(slot, named, table.mode, deadline)? {
                 return Ok(false);
             }
         }
+        if self.program.repeats {
+            self.open_again(context);
+        }
         Ok(true)
+    }
+
+    /// Opens the tables that the statement names more than once as often as it does.
+    #[cold]
+    fn open_again(&self, context: &mut Context<'_>) {
+        for table in self.program.tables.iter().filter(|t| t.times > 1) {
+            context.tables.enter_again(table.table, table.times - 1);
+        }
     }
 
     /// Locks the tables of a statement that was prepared; false when its program is not the one to be run: a table has
@@ -121,9 +133,11 @@ impl Prepared {
         (self.program, self.retyped) = (other.program, None);
     }
 
-    /// A statement that was prepared is prepared again, as its tables have changed.
+    /// A statement that was prepared is prepared again, as its tables have changed. That more is known of their rows counts
+    /// for nothing.
     fn count_again(&self) {
-        if self.announced && self.retyped.is_none() {
+        let changed = |t: &ProgramTable| t.name.has_changed(t.table);
+        if self.announced && self.retyped.is_none() && self.program.tables.iter().any(changed) {
             instrument::count(Counter::ComStmtReprepare, 1);
         }
     }

@@ -36,6 +36,8 @@ pub(crate) struct ProgramTable {
     pub mode: Mode,
     /// Its rows are written: of the tables of an UPDATE or DELETE only those that it changes.
     pub writes: bool,
+    /// How often the statement names it.
+    pub times: u32,
     /// For a session that has not opened it yet.
     pub name: Arc<NameEntry>,
 }
@@ -47,7 +49,8 @@ impl ProgramTable {
             _ => mode == Mode::SW,
         };
         let name = Arc::clone(context.tables.name_of(table));
-        ProgramTable { table, mode, writes, name }
+        let times = context.tables.times_opened(table);
+        ProgramTable { table, mode, writes, times, name }
     }
 }
 
@@ -59,6 +62,8 @@ pub struct Program {
     pub(crate) tables: Vec<ProgramTable>,
     /// What it calls them.
     pub(crate) named: Vec<NamedTable>,
+    /// One of the tables is named more than once.
+    pub(crate) repeats: bool,
     /// What a run adds to `Handler_external_lock`: two for each table that is no view.
     pub(crate) external_locks: u64,
     /// Warnings of the parser, raised at every run of a text.
@@ -116,6 +121,7 @@ impl Program {
             columns: Vec::new(),
             tables: Vec::new(),
             named: Vec::new(),
+            repeats: false,
             external_locks: 0,
             written: open.written,
             warnings: Vec::new(),
@@ -151,6 +157,7 @@ impl Program {
         }
         let tables = tables_of(&plan);
         made.tables = tables.iter().map(|of| ProgramTable::of(*of, &plan, context)).collect();
+        made.repeats = made.tables.iter().any(|t| t.times > 1);
         let stored = |(table, _): &&(TableRef, Mode)| context.tables.def(*table).view.is_none();
         made.external_locks = 2 * tables.iter().filter(stored).count() as u64;
         made.code = match PointSelect::of(plan, context.tables) {

@@ -110,7 +110,11 @@ impl Program {
         for table in &self.tables {
             let (client, planned) = (&*context.client, (&*table.name, table.table));
             if !context.tables.adopt(client, planned, table.mode, deadline)? {
+                context.tables.begin_round();
                 return Ok(None);
+            }
+            if table.times > 1 {
+                context.tables.enter_again(table.table, table.times - 1);
             }
         }
         Ok(Some(Prepared::of(Arc::clone(self))))

@@ -184,6 +184,15 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
                 ("performance_schema.global_status", "performance_schema.session_status");
             (list(*global, all, own), filter.as_ref())
         }
+        Show::OpenTables { schema, filter } => {
+            let columns = "`Database`, `Table`, In_use, Name_locked";
+            let shown = Shown::new(columns, "performance_schema.`#open_tables`", "Table");
+            let shown = match schema {
+                Some(schema) => shown.only(in_schema("`Database`", schema)),
+                None => shown,
+            };
+            (shown.order("`Database`, `Table`"), filter.as_ref())
+        }
         Show::Charset(filter) => {
             let columns = "CHARACTER_SET_NAME AS `Charset`, DESCRIPTION AS `Description`, \
                            DEFAULT_COLLATE_NAME AS `Default collation`, MAXLEN AS `Maxlen`";

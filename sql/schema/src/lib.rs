@@ -9,6 +9,7 @@ mod buffer;
 mod holds;
 mod information;
 mod locks;
+mod open_tables;
 mod performance;
 mod recovery;
 mod sys;
@@ -29,6 +30,7 @@ pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
     all.extend(system::tables());
     all.extend(sys::tables());
     all.push(Arc::new(holds::LatchHolds::new()));
+    all.push(Arc::new(open_tables::OpenTables::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
     all.push(Arc::new(recovery::Recovery::new(engine)));
     all

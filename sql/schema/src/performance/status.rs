@@ -72,12 +72,12 @@ pub(super) fn tls_channel(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 /// Whether a counter is a session's own: what is the server's is not shown of a part of it, nor are counts of statements,
 /// which `performance_schema` leaves to the summaries of statements.
 fn is_of_sessions(counter: Counter) -> bool {
-    use Counter::{ComStmtReprepare, OpenTables, TableLocksImmediate, TableLocksWaited};
+    use Counter::{ComStmtReprepare, TableLocksImmediate, TableLocksWaited};
     let name = counter.name();
     match counter {
         ComStmtReprepare => true,
         Counter::AbortedClients | Counter::AbortedConnects | Counter::FlushCommands => false,
-        OpenTables | TableLocksImmediate | TableLocksWaited => false,
+        TableLocksImmediate | TableLocksWaited => false,
         _ => !["Com_", "Innodb_", "Limpid_"].iter().any(|prefix| name.starts_with(prefix)),
     }
 }

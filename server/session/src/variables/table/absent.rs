@@ -167,8 +167,6 @@ pub(super) const LIST: &[Variable] = &[
     v("sync_binlog", Global, Int(0, U32), "1").only(NO_BINLOG),
     F("system_time_zone", Text, "UTC").only(FACT),
     v("table_definition_cache", Global, Int(400, 524_288), "2000").ignored(CACHES),
-    v("table_open_cache", Global, Int(1, 524_288), "4000").ignored(CACHES),
-    F("table_open_cache_instances", Int(1, 64), "16").ignored(CACHES),
     v("tablespace_definition_cache", Global, Int(256, 524_288), "256").ignored(CACHES),
     v("thread_cache_size", Global, Int(0, 16384), "18").ignored(CACHES),
     F("tls_certificates_enforced_validation", Bool, "OFF").only(NO_TLS),

@@ -59,6 +59,8 @@ pub(super) const LIST: &[Variable] = &[
     // For experiments: whether committing sessions purge a little, and whether the purge threads work.
     e("limpid_purge_at_commit", Global, Bool, "ON", E::Setting),
     e("limpid_purge_in_background", Global, Bool, "ON", E::Setting),
+    // For experiments: OFF parks the open tables of sessions that connect in their instance of the table cache.
+    e("limpid_table_cache_local", Global, Bool, "ON", E::Setting),
     v("local_infile", Global, Bool, "OFF"),
     F("log_error", Text, "stderr"),
     v("log_error_services", Global, Text, "log_filter_internal; log_sink_internal")
@@ -112,6 +114,8 @@ pub(super) const LIST: &[Variable] = &[
         .ignored("Threads that start slowly are not counted."),
     e("slow_query_log", Global, Bool, "OFF", E::Logs),
     e("slow_query_log_file", Global, Text, "slow.log", E::Logs),
+    e("table_open_cache", Global, Int(1, 524_288), "4000", E::Setting),
+    F("table_open_cache_instances", Int(1, 64), "16"),
     F("socket", Text, ""),
     e("super_read_only", Global, Bool, "OFF", E::Access),
     v("table_encryption_privilege_check", Global, Bool, "OFF").only(NO_ENCRYPTION),
