@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{
-    Deadline, Directory, DistRwLock, Entry, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch, SessionSlotRef,
-    SlotTable, Stack, WaitResult, asym, enter, state,
+    Deadline, Directory, DistRwLock, Entry, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch,
+    SessionSlotRef, SlotTable, Stack, WaitResult, asym, enter, state,
 };
 
 static MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/test/model");

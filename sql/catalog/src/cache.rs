@@ -6,8 +6,8 @@
 //! 3. A plan compares the version it was made for with the handle's; if they differ it is made anew.
 //! 4. A handle that the present statement has used stays until that ends; others may go (`parking`), and are opened anew.
 
-use crate::handle::{Handle, RowTimer};
 use crate::definition::Definition;
+use crate::handle::{Handle, RowTimer};
 use crate::names::{NameEntry, NameId};
 use crate::parking::Parking;
 use crate::places::Places;

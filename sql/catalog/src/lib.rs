@@ -43,12 +43,12 @@ pub use def::{
 };
 pub use dictionary::{Catalog, ReadOnly, system_tables};
 pub use error::CatalogError;
-pub use handle::RowTimer;
 pub use foreign::{ForeignKeyDef, Referential};
+pub use handle::RowTimer;
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use names::{Definition, NameEntry};
-pub use open::OpenTables;
 pub use older::{OlderColumns, ROW_VERSIONS_MAX};
+pub use open::OpenTables;
 pub use standing::{Alias, NamedTable, TableLock};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{

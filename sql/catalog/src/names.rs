@@ -90,7 +90,10 @@ impl NameEntry {
             name: name.to_string(),
             object,
             version: SharedAtomic::new(TOUCHES),
-            current: Mutex::new(&DEFINITION, Current { definition: None, handles: Vec::new(), cached: false }),
+            current: Mutex::new(
+                &DEFINITION,
+                Current { definition: None, handles: Vec::new(), cached: false },
+            ),
             open: Arc::clone(&names.open),
             private: false,
             io: Arc::default(),
@@ -390,6 +393,7 @@ mod tests {
     use super::*;
     use crate::TableDef;
     use sync::SlotTable;
+    use value::Collation;
 
     fn names() -> Names {
         Names::new(Arc::new(Mdl::new(SlotTable::new(2, 1))))
@@ -397,7 +401,7 @@ mod tests {
 
     /// A table with an id and a file; `parent`: what its foreign key refers to.
     fn table(n: u64, parent: Option<&str>) -> Option<Arc<Definition>> {
-        let mut def = TableDef::new("d", format!("t{n}"), Vec::new());
+        let mut def = TableDef::new("d", format!("t{n}"), Vec::new(), Collation::Utf8mb4_0900AiCi);
         def.id = TableId(n);
         def.storage.space = SpaceId(n as u32);
         if let Some(parent) = parent {
@@ -426,7 +430,9 @@ mod tests {
             let entry = create(&names, n, Some("parent"));
             assert_eq!(names.children(&("d".into(), "parent".into())).len(), 1);
             names.publish_all(vec![(entry, None)]);
-            assert!(names.by_id(TableId(n)).is_none() && names.by_space(SpaceId(n as u32)).is_none());
+            assert!(
+                names.by_id(TableId(n)).is_none() && names.by_space(SpaceId(n as u32)).is_none()
+            );
             assert!(names.len() < 4 * SHARDS, "{} names after {n} tables", names.len());
         }
         assert!(names.defined(|_| true).is_empty());
@@ -468,7 +474,10 @@ mod tests {
             scope.spawn(|| {
                 for n in 0..2_000 {
                     let (x, y) = if n % 2 == 0 { (&two, &one) } else { (&one, &two) };
-                    names.publish_all(vec![(Arc::clone(&a), x.clone()), (Arc::clone(&b), y.clone())]);
+                    names.publish_all(vec![
+                        (Arc::clone(&a), x.clone()),
+                        (Arc::clone(&b), y.clone()),
+                    ]);
                 }
             });
             for _ in 0..2_000 {

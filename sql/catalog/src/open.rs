@@ -36,6 +36,16 @@ struct Parked {
 }
 
 impl Parked {
+    /// Takes out the handle of a name that was parked last: the version that it is of.
+    fn pop_newest(&mut self, name: NameId) -> Option<u64> {
+        let ages = self.by_name.get_mut(&name)?;
+        let age = ages.pop();
+        if ages.is_empty() {
+            self.by_name.remove(&name);
+        }
+        self.by_age.remove(&age?).map(|(_, version)| version)
+    }
+
     fn pop_oldest(&mut self) -> Option<(Arc<NameEntry>, u64)> {
         let (age, (entry, version)) = self.by_age.pop_first()?;
         if let Some(ages) = self.by_name.get_mut(&entry.id) {
@@ -142,13 +152,11 @@ impl OpenTables {
     /// Takes a parked handle of a name's definition of `version`; false when there is none.
     pub(crate) fn take(&self, instance: usize, entry: &NameEntry, version: u64) -> bool {
         let mut parked = self.instances[instance].parked.lock();
-        while let Some(age) = parked.by_name.get_mut(&entry.id).and_then(Vec::pop) {
-            let known = parked.by_age.remove(&age);
-            if known.is_some_and(|(_, of)| publication(of) == publication(version)) {
+        while let Some(of) = parked.pop_newest(entry.id) {
+            if publication(of) == publication(version) {
                 return true;
             }
         }
-        parked.by_name.remove(&entry.id);
         false
     }
 

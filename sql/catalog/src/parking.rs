@@ -14,6 +14,7 @@ use crate::names::{NameEntry, publication};
 use crate::open::OpenTables;
 use crate::{Catalog, FullName};
 use instrument::Counter;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Names beside those of open tables that a session keeps.
@@ -238,11 +239,13 @@ impl TableCache {
             let unused = |(_, h): &(usize, &Handle)| of(h) && !self.parking.uses(h);
             let all = self.handles.iter().enumerate().filter(unused);
             let mut all: Vec<(u64, usize)> = all.map(|(place, h)| (h.round, place)).collect();
+            // Of one statement the last goes first: who runs it again finds the others.
+            let age = |(round, place): &(u64, usize)| (*round, Reverse(*place));
             if all.len() > OLDEST {
-                all.select_nth_unstable(OLDEST);
+                all.select_nth_unstable_by_key(OLDEST, age);
                 all.truncate(OLDEST);
             }
-            all.sort_unstable_by(|a, b| b.cmp(a));
+            all.sort_unstable_by_key(|one| Reverse(age(one)));
             self.parking.oldest = all;
         }
         None
@@ -290,7 +293,8 @@ impl TableCache {
         self.parking.seen = seen;
         self.close_oldest(&open);
         // Views, and tables that others have flushed.
-        let kept = |h: &Handle| h.opened > 0 || h.definition.as_ref().is_some_and(|d| d.def.temporary);
+        let kept =
+            |h: &Handle| h.opened > 0 || h.definition.as_ref().is_some_and(|d| d.def.temporary);
         while self.handles.len() - self.parking.free.len() > NAMES_MAX {
             let handles = self.handles.iter();
             if handles.filter(|h| h.version != 0 && !kept(h)).count() <= NAMES_MAX {

@@ -7,8 +7,8 @@
 //! none. 4. In the background a table's figures are gathered again when more than a tenth of its rows
 //! changed since ([`engine::Look`]).
 
-use crate::dictionary::System;
 use crate::definition::Definition;
+use crate::dictionary::System;
 use crate::{Catalog, CatalogError, Histogram, TableCache, TableDef, TableRef};
 use base::{IndexId, PAGE_BYTES, TableId, TrxId};
 use engine::{Client, Look, TableSample};
