@@ -2,8 +2,8 @@
 //!
 //! 1. A name has one entry at a time: as long as somebody has it, every look-up finds that one. 2. The count of an entry's
 //! handles is raised by look-ups, under the latch of its shard, and by who has a handle already; anybody lowers it without a
-//! latch. So under the latch a count of one, the map's own, stays one, and the entry may go: the two counters of MySQL
-//! 5.5's metadata locks, of uses and releases, in one. 3. What means nothing is in its shard's queue. Each entry that is
+//! latch. So under the latch a count of one, the map's own, stays one, and what the entry means stays, too: it is asked for
+//! that then, and may go. The two counters of MySQL 5.5's metadata locks, of uses and releases, in one. 3. What means nothing is in its shard's queue. Each entry that is
 //! made, and each that comes to mean nothing, has [`LOOKS`] of the queue looked at: what nobody has goes, the others queue
 //! again. So there are hardly more of them than are held, and nobody walks through all. 4. Lists are made in steps of
 //! [`STEP`] entries, with the latch given back after each.
@@ -139,6 +139,11 @@ impl<K: Ord + Clone, V: Entry> Shard<K, V> {
             self.void.push_back(key);
             return None;
         }
+        // Whoever had it a moment ago may have given it a meaning, and let it go, since it was asked.
+        if !known.entry.is_void() {
+            known.queued = false;
+            return None;
+        }
         self.known.remove(&key).map(|known| known.entry)
     }
 }
@@ -146,6 +151,8 @@ impl<K: Ord + Clone, V: Entry> Shard<K, V> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
     use stdx::{LocalAtomic, Ordering};
 
     instrument::classes! {
@@ -194,6 +201,30 @@ mod tests {
         assert!(Arc::ptr_eq(&held, &names.entry(&1, new)));
         assert_eq!(names.get(&2).map(|e| e.0.load(Ordering::Relaxed)), Some(7));
         assert!(names.len() < 64, "{} names", names.len());
+    }
+
+    /// A name that is given a meaning, and let go, by who has it: right after it was found to mean nothing.
+    struct Late(LocalAtomic<u64>, Rc<RefCell<Option<Arc<Late>>>>);
+
+    impl Entry for Late {
+        fn is_void(&self) -> bool {
+            let is_void = self.0.load(Ordering::Relaxed) == 0;
+            if let Some(had) = self.1.take() {
+                had.0.store(1, Ordering::Relaxed);
+            }
+            is_void
+        }
+    }
+
+    #[test]
+    fn what_comes_to_mean_something_while_it_is_looked_at_stays() {
+        let names: Directory<u64, Late> = Directory::new(&TEST, 1);
+        let had = Rc::default();
+        let new = || Late(LocalAtomic::new(0), Rc::clone(&had));
+        let entry = names.entry(&1, new);
+        *had.borrow_mut() = Some(entry);
+        names.entry(&2, new);
+        assert_eq!(names.get(&1).map(|e| e.0.load(Ordering::Relaxed)), Some(1));
     }
 
     #[test]
