@@ -156,6 +156,32 @@ fn open_tables_are_listed_and_flushed() {
 }
 
 #[test]
+fn lock_tables_opens_each_table_once_and_unlock_parks_them() {
+    let folder = TempDir::new();
+    let server = with_cache(&folder, 3, &[]);
+    tables(&server, 6);
+    let mut session = server.converse();
+    session.ask("FLUSH TABLES");
+    let lock = "LOCK TABLES d.t1 READ, d.t2 READ, d.t3 READ, d.t4 READ, d.t5 READ, d.t6 READ";
+    assert_eq!(costs(&mut session, &[lock]), [0, 6, 0]);
+    assert_eq!(status(&mut session, "Open_tables"), 6);
+    assert_eq!(costs(&mut session, &["UNLOCK TABLES"]), [0, 0, 3]);
+    assert_eq!(status(&mut session, "Open_tables"), 3);
+}
+
+#[test]
+fn what_was_parked_before_the_switch_makes_room() {
+    let folder = TempDir::new();
+    let server = with_cache(&folder, 3, &["--limpid_table_cache_local=OFF"]);
+    tables(&server, 4);
+    server.sql("FLUSH TABLES; SELECT * FROM d.t1; SELECT * FROM d.t2; SELECT * FROM d.t3");
+    server.sql("SET GLOBAL limpid_table_cache_local = ON");
+    let mut session = server.converse();
+    let select = "SELECT * FROM d.t4";
+    assert_eq!(costs(&mut session, &[select, select, select]), [2, 1, 1]);
+}
+
+#[test]
 fn sessions_of_an_instance_share_their_tables_when_told_so() {
     let folder = TempDir::new();
     let server = with_cache(&folder, 10, &["--limpid_table_cache_local=OFF"]);

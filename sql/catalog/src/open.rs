@@ -69,6 +69,8 @@ pub struct OpenTables {
     limit: LocalAtomic<u64>,
     used: LocalAtomic<u64>,
     local: LocalAtomic<u64>,
+    /// Sessions have parked handles since the start, or may have.
+    shared: LocalAtomic<u64>,
     definitions: SharedAtomic<u64, { class::DICT }>,
 }
 
@@ -83,6 +85,7 @@ impl Default for OpenTables {
             limit: LocalAtomic::new(DEFAULTS.0),
             used: LocalAtomic::new(DEFAULTS.1),
             local: LocalAtomic::new(1),
+            shared: LocalAtomic::new(0),
             definitions: SharedAtomic::new(0),
         }
     }
@@ -102,6 +105,9 @@ impl OpenTables {
     /// `limpid_table_cache_local`, of sessions that connect from now on.
     pub fn set_local(&self, local: bool) {
         self.local.store(u64::from(local), Ordering::Relaxed);
+        if !local {
+            self.shared.store(1, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn is_local(&self) -> bool {
@@ -181,6 +187,9 @@ impl OpenTables {
 
     /// Closes parked handles of an instance that holds too many; how many.
     pub(crate) fn evict(&self, instance: usize) -> u64 {
+        if self.shared.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
         self.close_oldest(instance, &mut self.instances[instance].parked.lock())
     }
 

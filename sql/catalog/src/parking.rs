@@ -182,6 +182,7 @@ impl TableCache {
     /// LOCK TABLES is over.
     pub(crate) fn keep_none(&mut self) {
         let counts = self.parking.counts;
+        self.parking.is_due = true;
         self.handles.iter_mut().for_each(|h| h.hit = u64::from(counts && h.is_base()));
     }
 
@@ -206,12 +207,12 @@ impl TableCache {
     /// Closes what is too much in the instance, as far as the session has it and does not use it.
     fn close_oldest(&mut self, open: &OpenTables) {
         let instance = self.parking.instance;
-        while open.is_over(instance) {
-            if !self.parking.local {
-                let closed = open.evict(instance);
-                instrument::count(Counter::TableOpenCacheOverflows, closed);
-                return;
-            }
+        if open.is_over(instance) {
+            // What is parked goes first: who keeps handles to himself does not find it.
+            let closed = open.evict(instance);
+            instrument::count(Counter::TableOpenCacheOverflows, closed);
+        }
+        while self.parking.local && open.is_over(instance) {
             let Some(handle) = self.oldest(|h| h.opened > 0) else { return };
             let h = &mut self.handles[handle];
             let closed = publication(h.version) == publication(h.entry.version());

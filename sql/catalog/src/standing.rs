@@ -390,7 +390,12 @@ impl TableCache {
         let handle = self.base_handle((schema.to_string(), name.to_string()));
         let object = Arc::clone(&self.entry(handle).object);
         mdl.take(slot, &mut self.standing.held, &object, mode, deadline)?;
-        self.enter(handle);
+        // LOCK TABLES has opened it, once for each alias, when it looked for views; FLUSH TABLES has not.
+        self.refresh(handle);
+        let h = &self.handles[handle];
+        if h.uses.0 != self.parking.round || h.opened == 0 {
+            self.enter(handle);
+        }
         self.keep(handle);
         if self.catalog().schema(schema).is_none() {
             return Err(CatalogError::UnknownDatabase(schema.to_string()));
