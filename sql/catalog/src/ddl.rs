@@ -109,9 +109,21 @@ impl Catalog {
         if new.temporary {
             return Ok(());
         }
+        self.claim_new(client, cache, new, deadline).map(drop)
+    }
+
+    /// Locks the name of a new table, which is free, and what the table refers to; the name's handle.
+    pub(crate) fn claim_new(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        new: &TableDef,
+        deadline: Deadline,
+    ) -> Result<usize, CatalogError> {
         cache.refuse_creation(&new.schema, &new.name)?;
-        self.free_name(client, cache, &new.schema, &new.name, deadline)?;
-        self.lock_parents(client, cache, new, Mode::X, deadline)
+        let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
+        self.lock_parents(client, cache, new, Mode::X, deadline)?;
+        Ok(handle)
     }
 
     /// CREATE TABLE with rows, which `fill` inserts before anybody can see the table.
@@ -129,9 +141,7 @@ impl Catalog {
         if new.temporary {
             return self.create_temporary(client, cache, new, (autoinc_start, fill));
         }
-        cache.refuse_creation(&new.schema, &new.name)?;
-        let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
-        self.lock_parents(client, cache, &new, Mode::X, deadline)?;
+        let handle = self.claim_new(client, cache, &new, deadline)?;
         let def = self.with_ids(TableDef { id: TableId(0), ..new })?;
         let definition = self.store_with_storage(client, def, autoinc_start, fill)?;
         self.publish(cache, handle, definition);
