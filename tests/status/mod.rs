@@ -168,7 +168,7 @@ const WORKLOAD: &str = "
     CREATE TABLE m (id INT PRIMARY KEY, a INT, b INT, c INT, KEY (a), KEY (b)); INSERT INTO m SELECT id, id, id, 1 FROM big; ANALYZE TABLE m;
     SELECT /*+ INDEX_MERGE(m a, b) */ * FROM m WHERE a = 2 OR b = 7; SELECT /*+ NO_BNL() */ COUNT(*) FROM t x STRAIGHT_JOIN big y USE INDEX () WHERE x.c > y.a;
     SET long_query_time = 0.01; DO SLEEP(0.05); SET GLOBAL innodb_buffer_pool_dump_now = ON;
-    SET GLOBAL table_open_cache = 1; SELECT * FROM m LIMIT 1; SELECT * FROM t LIMIT 1; SET GLOBAL table_open_cache = 4000;
+    SET GLOBAL table_open_cache = 1; FLUSH TABLES; SELECT * FROM m LIMIT 1; SELECT * FROM t LIMIT 1; SET GLOBAL table_open_cache = 4000;
     SET GLOBAL innodb_buffer_pool_size = 67108864; SET GLOBAL innodb_redo_log_capacity = 67108864;
 ";
 

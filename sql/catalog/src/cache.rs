@@ -180,7 +180,7 @@ impl TableCache {
         Ok(self.relock_anew(handle, table))
     }
 
-    /// Opens a table of a plan of another session; false when it is not of that version any more. It is locked in any case.
+    /// Locks and opens a table of a plan of another session; false when it is not of that version any more.
     pub fn adopt(
         &mut self,
         client: &Client,
@@ -188,6 +188,10 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<bool, CatalogError> {
+        if name.version() != planned.version {
+            // It is not opened for nothing.
+            return Ok(false);
+        }
         // Its aliases were admitted: [`TableCache::admit_names`].
         let name = (&*name.schema, &*name.name);
         match self.open_as(client, name, Alias::InView, mode, deadline) {
