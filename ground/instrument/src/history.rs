@@ -283,7 +283,7 @@ impl SessionHistory {
         if long {
             let is_mine = |record: &&mut StatementRecord| record.thread_id == self.shared.thread_id;
             // The latest of this thread.
-            if let Some(record) = lock(&LONG).from_last_mut().find(is_mine) {
+            if let Some(record) = lock(&LONG).latest_first_mut().find(is_mine) {
                 record.failure = Some(failure.clone());
             }
         }

@@ -41,7 +41,7 @@ impl<R> Ring<R> {
     }
 
     /// All, the latest first, to be changed.
-    pub fn from_last_mut(&mut self) -> impl Iterator<Item = &mut R> {
+    pub fn latest_first_mut(&mut self) -> impl Iterator<Item = &mut R> {
         let next = self.next.min(self.records.len());
         let (new, old) = self.records.split_at_mut(next);
         new.iter_mut().rev().chain(old.iter_mut().rev())
