@@ -21,6 +21,11 @@ use crate::FlushMethod;
 use crate::aligned::AlignedBuf;
 use crate::disk::{BLOCK_BYTES, Disk, File, OpenMode, check_blocks, check_name};
 use crate::watched;
+use sync::Mutex;
+
+instrument::classes! {
+    static FOLDERS: MutexClass = "wait/synch/mutex/host/data_folders";
+}
 
 /// Name of the lock file inside the data folder.
 pub const LOCK_NAME: &str = "limpid.lock";
@@ -111,6 +116,9 @@ pub struct RealDisk {
     direct: bool,
     /// Log writes are durable by themselves.
     log_dsync: bool,
+    /// The folder and those in it, each behind the one it is in: nobody else makes any. They are not looked for, as there
+    /// may be many files beside them.
+    folders: Mutex<Vec<PathBuf>>,
     // Held for its flock.
     _lock: fs::File,
 }
@@ -141,7 +149,10 @@ impl RealDisk {
         let log_dsync = method == FlushMethod::ODsync;
         // Files are known by their full names, wherever the server was started.
         let root = fs::canonicalize(&root).unwrap_or(root);
-        Ok(Arc::new(RealDisk { root, direct, log_dsync, _lock: lock }))
+        let mut folders = vec![root.clone()];
+        Self::find_folders(&mut folders, &root).map_err(|e| OpenError::from_io(&root, e))?;
+        let folders = Mutex::new(&FOLDERS, folders);
+        Ok(Arc::new(RealDisk { root, direct, log_dsync, folders, _lock: lock }))
     }
 
     /// True when file I/O bypasses the page cache.
@@ -175,14 +186,15 @@ impl RealDisk {
         Ok(())
     }
 
-    fn sync_folder(path: &Path) -> io::Result<()> {
+    fn find_folders(found: &mut Vec<PathBuf>, path: &Path) -> io::Result<()> {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                Self::sync_folder(&entry.path())?;
+                found.push(entry.path());
+                Self::find_folders(found, &entry.path())?;
             }
         }
-        fs::File::open(path)?.sync_all()
+        Ok(())
     }
 }
 
@@ -248,9 +260,14 @@ impl Disk for RealDisk {
     fn create_dir(&self, name: &str) -> io::Result<()> {
         let path = self.full(name)?;
         match fs::DirBuilder::new().mode(DIR_MODE).create(&path) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            other => other,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            other => other?,
         }
+        let mut folders = self.folders.lock();
+        if !folders.contains(&path) {
+            folders.push(path);
+        }
+        Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -280,7 +297,9 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self) -> io::Result<()> {
-        Self::sync_folder(&self.root)
+        // A folder is in the list before anything lies in it; nobody waits for another's sync.
+        let folders = self.folders.lock().clone();
+        folders.iter().rev().try_for_each(|folder| fs::File::open(folder)?.sync_all())
     }
 }
 
