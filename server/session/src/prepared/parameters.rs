@@ -6,6 +6,7 @@ use wire::prepared::{DateTime, Param, Time};
 /// Parameters whose values lie on the stack.
 pub(super) const FEW: usize = 8;
 
+#[inline]
 pub(super) const fn is_text(code: wire::ColumnCode) -> bool {
     use wire::ColumnCode::{String, VarChar, VarString};
     matches!(code, String | VarChar | VarString)
@@ -28,6 +29,7 @@ pub(super) fn shown(param: &Param<'_>) -> String {
     }
 }
 
+#[inline]
 pub(super) fn is_temporal(p: &Param<'_>) -> bool {
     matches!(p, Param::DateTime(_) | Param::Time(_))
 }
@@ -41,6 +43,7 @@ pub(super) fn temporal_text(p: &Param<'_>) -> Option<String> {
 }
 
 /// A temporal parameter, or its text when it is no date or time.
+#[inline]
 pub(super) fn temporal<'t>(
     value: Option<Datum<'t>>,
     text: Option<&'t Option<String>>,
@@ -52,6 +55,7 @@ pub(super) fn temporal<'t>(
     }
 }
 
+#[inline]
 pub(super) fn date_time(d: &DateTime) -> Option<Datum<'static>> {
     let date = value::Date::new(d.year, d.month, d.day)?;
     if d.date_only {
@@ -62,6 +66,7 @@ pub(super) fn date_time(d: &DateTime) -> Option<Datum<'static>> {
     moment.map(Datum::DateTime)
 }
 
+#[inline]
 pub(super) fn time(t: &Time) -> Option<Datum<'static>> {
     let hours = t.days.checked_mul(24)?.checked_add(u32::from(t.hour))?;
     let fsp = if t.micros == 0 { 0 } else { value::time::FSP_MAX };
