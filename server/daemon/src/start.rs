@@ -134,6 +134,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
         }
     }
     let (globals, connections) = make_globals(options, &places)?;
+    switch_instruments(options, &globals);
     size_pool(&globals);
     let engine = open_engine(process, &globals, connections, disk)?;
     // One graph for rows and metadata: a deadlock may run through both.
@@ -142,13 +143,24 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits).with_shards(shards));
     let catalog = Catalog::open(Arc::clone(&engine), mdl).map_err(|e| cannot_open(&e))?;
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
-    let served = serve(process, &places, listeners, globals, (catalog, options));
+    let served = serve(process, &places, listeners, globals, catalog);
     let stopped = engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
     served?;
     stopped?;
     let text = format!("limpid: Shutdown complete (version {VERSION})");
     process.log.write(Severity::System, "MY-010910", &text);
     Ok(())
+}
+
+/// What is measured, and where it goes: said before recovery begins, which is measured, too.
+fn switch_instruments(options: &Options, globals: &Globals) {
+    tuning::start_instruments(globals);
+    if !options.instruments.is_empty() {
+        instrument::set_rules(options.instruments.clone(), sync::now_ns());
+    }
+    for (consumer, on) in &options.consumers {
+        instrument::switch_consumer(*consumer, *on);
+    }
 }
 
 /// For how many files there is room among instruments; where none is said: as many as there are.
@@ -398,7 +410,7 @@ fn serve(
     places: &Places,
     mut listeners: Vec<Listener>,
     globals: Globals,
-    (catalog, options): (Arc<Catalog>, &Options),
+    catalog: Arc<Catalog>,
 ) -> Result<(), String> {
     let unprotected =
         catalog.accounts().iter().any(|a| a.user == "root" && a.auth_string.is_empty());
@@ -417,12 +429,6 @@ fn serve(
     process.set_place(&places.datadir, places.port, &places.socket);
     let host: Arc<dyn Host> = Arc::clone(process) as _;
     let server = Server::new(catalog, globals, host);
-    if !options.instruments.is_empty() {
-        instrument::set_rules(options.instruments.clone(), sync::now_ns());
-    }
-    for (consumer, on) in &options.consumers {
-        instrument::switch_consumer(*consumer, *on);
-    }
     tuning::load_at_startup(&server);
     write_pid(&places.pid_file)?;
     let _pid_file = Removed(&places.pid_file);

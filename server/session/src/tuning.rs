@@ -6,7 +6,7 @@
 use crate::errors;
 use crate::process::Severity;
 use crate::server::Server;
-use crate::variables::{self, Effect, Globals, Value, VarError};
+use crate::variables::{self, Effect, Globals, Value, VarError, VarId};
 use engine::PoolSettings;
 use executor::SqlError;
 use instrument::Level;
@@ -21,7 +21,18 @@ const SAMPLE_AGE: &str = "performance_schema_max_digest_sample_age";
 /// Where warnings go: number and text.
 pub type Warn<'w> = dyn FnMut(u16, String) + 'w;
 
-/// Gives the engine every setting as the server starts with it.
+/// Says how much is measured from the start, and what room there is for it, before the engine is there: recovery is measured, too.
+pub fn start_instruments(globals: &Globals) {
+    host::thread::surround_instruments();
+    size_events(globals);
+    instrument::set_level(level(globals.number(LEVEL)), sync::now_ns());
+}
+
+fn level(number: u64) -> Level {
+    Level::ALL.get(number as usize).copied().unwrap_or(Level::Default)
+}
+
+/// Gives the engine every setting as the server starts with it; [`start_instruments`] has been called.
 pub fn start(server: &Arc<Server>) {
     let globals = &server.globals;
     let (now, most) = (globals.number(IO_CAPACITY), globals.number(IO_CAPACITY_MAX));
@@ -29,17 +40,18 @@ pub fn start(server: &Arc<Server>) {
         // As MySQL does when only the first was given.
         globals.set(variables::id(IO_CAPACITY_MAX), Value::UInt(now.saturating_mul(2)));
     }
-    for id in variables::sorted().filter(|id| id.get().effect == Effect::Setting) {
+    let is_engine_s = |id: &VarId| id.get().effect == Effect::Setting && id.get().name != LEVEL;
+    for id in variables::sorted().filter(is_engine_s) {
         set(server, id.get().name, &globals.value(id));
     }
     let instances = globals.number("table_open_cache_instances");
     server.catalog.open_tables().set_instances(instances);
-    size_events(server);
+    size_events(globals);
 }
 
 /// Gives the Performance Schema the room that the variables say.
-fn size_events(server: &Server) {
-    let room = |name: &'static str| server.globals.number(name) as usize;
+fn size_events(globals: &Globals) {
+    let room = |name: &'static str| globals.number(name) as usize;
     instrument::set_history_limits(
         room("performance_schema_events_statements_history_size"),
         room("performance_schema_events_statements_history_long_size"),
@@ -59,11 +71,11 @@ fn size_events(server: &Server) {
     );
     instrument::set_attribute_bytes_max(room("performance_schema_session_connect_attrs_size"));
     let prepared_max = "performance_schema_max_prepared_statements_instances";
-    instrument::set_prepared_limit(server.globals.number(prepared_max));
+    instrument::set_prepared_limit(globals.number(prepared_max));
     instrument::set_digest_limits(
         room("performance_schema_digests_size"),
         room("performance_schema_max_sql_text_length"),
-        server.globals.number(SAMPLE_AGE),
+        globals.number(SAMPLE_AGE),
     );
 }
 
@@ -227,12 +239,9 @@ fn set(server: &Server, name: &str, value: &Value) {
         "innodb_stats_persistent_sample_pages" => upkeep.set_sample_pages(small),
         "innodb_stats_transient_sample_pages" => upkeep.set_transient_sample_pages(small),
         "innodb_fast_shutdown" => server.engine.settings().set_fast_shutdown(n as u8),
-        SAMPLE_AGE => size_events(server),
+        SAMPLE_AGE => size_events(&server.globals),
         "log_error_verbosity" => server.host.set_log_verbosity(n as u8),
-        LEVEL => {
-            let level = Level::ALL.get(n as usize).copied().unwrap_or(Level::Default);
-            instrument::set_level(level, sync::now_ns());
-        }
+        LEVEL => instrument::set_level(level(n), sync::now_ns()),
         _ => {}
     }
 }
