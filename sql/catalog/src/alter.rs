@@ -177,15 +177,7 @@ impl Catalog {
                 None => Ok(()),
             };
         }
-        self.lock_schema(client, cache, &new.schema, Mode::IX, deadline)?;
-        if self.schema(&new.schema).is_none() {
-            return Err(CatalogError::UnknownDatabase(new.schema.clone()));
-        }
-        let handle = self.lock_table(client, cache, &new.schema, &new.name, deadline)?;
-        match cache.definition(handle) {
-            Some(_) => Err(CatalogError::TableExists(new.name.clone())),
-            None => Ok(()),
-        }
+        self.free_name(client, cache, &new.schema, &new.name, deadline).map(drop)
     }
 
     fn change_in_place(
