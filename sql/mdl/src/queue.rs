@@ -55,7 +55,7 @@ impl Mdl {
         let strong = !mode.weak_in(namespace);
         let paused = if strong { self.waiters.paused(owner, object, mode) } else { None };
         self.shards.enter(object);
-        let (number, granted) = {
+        let (w, begun) = {
             let mut state = object.state();
             let number = state.resume(paused).unwrap_or_else(|| state.ask(owner, mode));
             if strong && namespace.has_weak() {
@@ -64,10 +64,13 @@ impl Mdl {
                 asym::heavy();
             }
             self.reschedule(object, &mut state);
-            (number, state.granted.iter().any(|t| t.number == number))
+            let w = Waiting { object, number, owner, mode, watch };
+            let granted = state.granted.iter().any(|t| t.number == number);
+            // Under the latch: see rule 3 of `turns`.
+            (w, (!granted).then(|| self.waiters.begin(&w, deadline)))
         };
-        if !granted {
-            let waited = self.wait(Waiting { object, number, owner, mode, watch }, deadline);
+        if let Some(begun) = begun {
+            let waited = self.wait(w, begun);
             if waited.is_err() {
                 self.shards.leave(object);
             }

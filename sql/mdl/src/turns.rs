@@ -10,7 +10,8 @@
 //! 2. A paused request keeps its number and its place among the others, and its blockers stay in the waits-for graph;
 //!    it closes no mode, is granted nothing, and nobody queues behind it.
 //! 3. A request that comes to an object while another one's slice runs there joins that slice: whoever comes after
-//!    them waits for one slice.
+//!    them waits for one slice. Slices begin and end under the object's latch: a request either finds the slice that keeps
+//!    others away, or comes when these have passed.
 //! 4. The slice begins with the set's first wait, so a long set is not over before it is asked for.
 
 use crate::locks::{Mdl, MdlError};

@@ -14,7 +14,7 @@ use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
-use crate::turns::{Limits, Watch};
+use crate::turns::{Limits, Wait, Watch};
 use instrument::WaitObject;
 use std::sync::Arc;
 use sync::waits::{EdgeGuard, SLICE, Suspicion};
@@ -67,9 +67,13 @@ impl Mdl {
         Some(self.waiters.of(slot as u64)?.object.namespace())
     }
 
-    /// Waits until the ticket is granted. On an error the ticket is gone; it is paused on [`MdlError::Yielded`].
-    pub(crate) fn wait(&self, w: Waiting<'_>, deadline: Deadline) -> Result<(), MdlError> {
-        let (limits, before) = self.waiters.begin(&w, deadline);
+    /// Waits until the ticket is granted; `before`: the session's request that waited before. On an error the ticket is
+    /// gone; it is paused on [`MdlError::Yielded`].
+    pub(crate) fn wait(
+        &self,
+        w: Waiting<'_>,
+        (limits, before): (Limits, Option<Wait>),
+    ) -> Result<(), MdlError> {
         if let Some(before) = before {
             self.withdraw(&before.object, before.number);
         }
@@ -179,8 +183,8 @@ impl Mdl {
 
     /// The ticket stands aside, and everyone behind it goes on; `true` when it was granted in the meantime.
     fn pause(&self, w: &Waiting<'_>) -> bool {
-        self.waiters.pause(w.owner);
         let mut state = w.object.state();
+        self.waiters.pause(w.owner);
         let Some(ticket) = state.pending.iter_mut().find(|t| t.number == w.number) else {
             return true;
         };

@@ -271,7 +271,7 @@ fn an_upgrade_keeps_what_it_had_and_lets_readers_pass() {
 /// Several DDL statements at one name: who reads waits for one slice, not for one after the other.
 #[test]
 fn ddl_joins_the_slice_of_others() {
-    simulated(3, || {
+    simulated(20, || {
         let rig = Arc::new(Rig::new());
         let t = table(&rig, "t");
         let idle = rig.session();
