@@ -58,8 +58,8 @@ pub use held::page_latches_held;
 pub use latch::{RwLatch, RwReadGuard, RwWriteGuard};
 pub use mutex::{Mutex, MutexGuard};
 pub use session::{
-    GRANTS, HISTORY, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, MONITORED, SessionSlot,
-    WorkerSlot,
+    GAPS, GRANTS, HISTORY, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, MONITORED,
+    SessionSlot, WorkerSlot,
 };
 pub use stack::{Link, Stack};
 pub use stage::Stage;

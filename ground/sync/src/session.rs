@@ -40,12 +40,15 @@ type Counters = CounterPage;
 #[cfg(loom)]
 type Counters = Box<CounterPage>;
 
+/// In [`SessionSlot::granted`]: a grant went that was not the last.
+pub const GAPS: u32 = 1 << 31;
+
 /// What one session publishes; several pages, alone on them.
 #[derive(Debug)]
 #[repr(C, align(4096))]
 pub struct SessionSlot {
     /// How many of `grants` may be in use: those from there on are free. Stored before a grant that it counts in, and
-    /// after the grant is gone that it counts out.
+    /// after the grant is gone that it counts out. With [`GAPS`], words before are free, too.
     pub granted: LocalAtomic<u32>,
     /// Scoped intention-exclusive grants, one bit (or count) per scope.
     pub scoped_ix: LocalAtomic<u64>,
@@ -120,8 +123,8 @@ impl SessionSlot {
     /// The words of `grants` that may be in use.
     #[inline]
     pub fn grants_in_use(&self) -> &[LocalAtomic<u64>] {
-        let n = (self.granted.load(Ordering::Acquire) as usize).min(GRANTS);
-        &self.grants[..n]
+        let n = (self.granted.load(Ordering::Acquire) & !GAPS) as usize;
+        &self.grants[..n.min(GRANTS)]
     }
 
     /// The counter page.

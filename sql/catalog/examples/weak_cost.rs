@@ -1,5 +1,5 @@
 //! What taking and giving back weak locks costs: `weak_cost TABLES ROUNDS`, run under `valgrind --tool=callgrind`. A round
-//! takes SR of so many tables as one transaction and gives all back. `tests/gates.rs` counts two runs and subtracts.
+//! takes SR of so many tables as one transaction and gives all back. `cargo xtask bench locks` counts two runs and subtracts.
 
 use mdl::{Held, Mdl, Mode, Namespace};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ fn main() {
     let Some(slot) = slots.acquire_session() else { return };
     let name = |n: usize| mdl.intern(Namespace::Table, "d", &format!("t{n}"));
     let objects: Vec<_> = (0..tables).map(name).collect();
-    let mut held = Held::new();
+    let (slot, mut held) = (&*slot, Held::new());
     for _ in 0..rounds {
         for object in &objects {
-            let taken = mdl.take(&slot, &mut held, object, Mode::SR, Deadline::Never);
+            let taken = mdl.take(slot, &mut held, object, Mode::SR, Deadline::Never);
             assert!(taken.is_ok(), "nobody is in the way");
         }
-        mdl.release_all(&slot, &mut held);
+        mdl.release_all(slot, &mut held);
     }
 }

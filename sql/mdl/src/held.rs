@@ -10,9 +10,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// It holds no handles: [`crate::Mdl::release_all`] finds the objects by number.
 ///
 /// 1. Beyond [`WALKED_MAX`] grants there is an index of the modes of each object, so that nobody walks a long list.
+/// 2. `seen` has the bit of each object in the list, and may have others: an object without it has no grant here.
 #[derive(Debug, Default)]
 pub struct Held {
     words: Vec<u64>,
+    seen: u64,
     index: HashMap<Id, Modes, BuildHasherDefault<Spread>>,
 }
 
@@ -23,6 +25,12 @@ const WALKED_MAX: usize = 16;
 fn suffices(word: u64, mode: Mode) -> bool {
     let Some((id, has)) = Id::of_grant(word) else { return false };
     has == mode || has.covers(mode, id.namespace())
+}
+
+/// The bit of an object in [`Held::seen`].
+#[inline]
+fn bit_of(id: Id) -> u64 {
+    1 << (id.number() % u64::from(u64::BITS))
 }
 
 /// Objects have numbers of their own: they need to be spread, not to be hashed.
@@ -54,7 +62,15 @@ impl Held {
     #[inline]
     #[must_use]
     pub fn covers(&self, object: &Object, mode: Mode) -> bool {
-        let id = object.id();
+        self.covers_id(object.id(), mode)
+    }
+
+    #[inline]
+    pub(crate) fn covers_id(&self, id: Id, mode: Mode) -> bool {
+        self.seen & bit_of(id) != 0 && self.has(id, mode)
+    }
+
+    fn has(&self, id: Id, mode: Mode) -> bool {
         if self.words.len() > WALKED_MAX {
             return self.indexed(id, mode);
         }
@@ -118,6 +134,7 @@ impl Held {
 
     #[inline]
     pub(crate) fn push(&mut self, word: u64) {
+        self.seen |= bit_of(Id::in_grant(word));
         self.words.push(word);
         if self.words.len() > WALKED_MAX {
             self.index_last();
@@ -133,15 +150,19 @@ impl Held {
         }
     }
 
-    /// Takes out the last; [`Held::popped`] is called when that is done.
+    /// The grants noted after `mark` was taken.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<u64> {
-        self.words.pop()
+    pub(crate) fn since(&self, mark: usize) -> &[u64] {
+        self.words.get(mark..).unwrap_or(&[])
     }
 
-    /// Grants were taken out.
+    /// Forgets them.
     #[inline]
-    pub(crate) fn popped(&mut self) {
+    pub(crate) fn shorten(&mut self, mark: usize) {
+        self.words.truncate(mark);
+        if mark == 0 {
+            self.seen = 0;
+        }
         if !self.index.is_empty() {
             self.index_anew();
         }

@@ -9,7 +9,7 @@ use crate::turns::Waiters;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::waits::WaitsFor;
-use sync::{Deadline, SessionSlot, SlotTable, asym};
+use sync::{Deadline, GAPS, SessionSlot, SlotTable, asym};
 
 /// Why a lock was not granted. The request has left no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Mdl {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), MdlError> {
-        if try_fast(slot, object, mode)? {
+        if self.try_fast(slot, (object, mode), object.id().grant(mode))? {
             return Ok(());
         }
         self.acquire_slow(slot, object, mode, deadline)
@@ -166,7 +166,7 @@ impl Mdl {
     ///
     /// # Errors
     /// See [`MdlError`].
-    #[inline]
+    #[inline(always)]
     pub fn take(
         &self,
         slot: &SessionSlot,
@@ -175,11 +175,15 @@ impl Mdl {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), MdlError> {
-        if held.covers(object, mode) {
+        let id = object.id();
+        if held.covers_id(id, mode) {
             return Ok(());
         }
-        self.acquire(slot, object, mode, deadline)?;
-        held.push(object.id().grant(mode));
+        let grant = id.grant(mode);
+        if !self.try_fast(slot, (object, mode), grant)? {
+            self.acquire_slow(slot, object, mode, deadline)?;
+        }
+        held.push(grant);
         Ok(())
     }
 
@@ -214,7 +218,7 @@ impl Mdl {
     /// Gives back one grant. One that the session does not have is ignored (an error in debug builds).
     #[inline]
     pub fn release(&self, slot: &SessionSlot, object: &Object, mode: Mode) {
-        self.release_word(slot, object, object.id().grant(mode));
+        self.release_grant(slot, object.id().grant(mode));
     }
 
     /// Gives back every grant in `held`, last first, and empties it.
@@ -224,13 +228,12 @@ impl Mdl {
     }
 
     /// Gives back the grants noted after `mark` was taken ([`Held::mark`]): ROLLBACK TO SAVEPOINT.
+    #[inline]
     pub fn release_since(&self, slot: &SessionSlot, held: &mut Held, mark: usize) {
-        while held.mark() > mark
-            && let Some(word) = held.pop()
-        {
-            self.release_grant(slot, word);
+        for grant in held.since(mark).iter().rev() {
+            self.release_grant(slot, *grant);
         }
-        held.popped();
+        held.shorten(mark);
     }
 
     /// Gives back whatever the session still holds, wherever it is: the end of a session.
@@ -257,18 +260,66 @@ impl Mdl {
 
     #[inline]
     fn release_grant(&self, slot: &SessionSlot, grant: u64) {
-        if let Some(object) = self.registry.by_place(Id::in_grant(grant)) {
-            self.release_word(slot, object, grant);
+        if clear(slot, grant) {
+            self.notify_if_closed(grant);
+        } else {
+            self.release_elsewhere(slot, grant);
         }
     }
 
-    #[inline]
-    fn release_word(&self, slot: &SessionSlot, object: &Object, grant: u64) {
-        if clear(slot, grant) {
-            notify_if_closed(object);
-        } else if let Some((_, mode)) = Id::of_grant(grant) {
+    /// Gives back a grant that is not in the slot, but a ticket.
+    #[cold]
+    fn release_elsewhere(&self, slot: &SessionSlot, grant: u64) {
+        if let Some((id, mode)) = Id::of_grant(grant)
+            && let Some(object) = self.registry.by_place(id)
+        {
             self.release_ticket(slot, object, mode);
         }
+    }
+
+    /// After a grant left a slot: whoever waits for that must look again.
+    #[inline]
+    fn notify_if_closed(&self, grant: u64) {
+        asym::light();
+        if self.registry.closed_count.is_any() {
+            self.notify(grant);
+        }
+    }
+
+    /// One is enough, he looks for all.
+    #[cold]
+    fn notify(&self, grant: u64) {
+        if let Some(object) = self.registry.by_place(Id::in_grant(grant))
+            && object.any_closed()
+        {
+            object.event.notify_one();
+        }
+    }
+
+    /// The weak half of P-D. `true`: granted. `false`: go the slow way.
+    #[inline(always)]
+    fn try_fast(
+        &self,
+        slot: &SessionSlot,
+        (object, mode): (&Object, Mode),
+        grant: u64,
+    ) -> Result<bool, MdlError> {
+        // The first look saves a pointless publication while a strong request is around.
+        if object.closed_to(mode) || !publish(slot, grant)? {
+            return Ok(false);
+        }
+        asym::light();
+        if !object.closed_to(mode) {
+            return Ok(true);
+        }
+        self.take_back(slot, grant);
+        Ok(false)
+    }
+
+    #[cold]
+    fn take_back(&self, slot: &SessionSlot, grant: u64) {
+        clear(slot, grant);
+        self.notify_if_closed(grant);
     }
 
     /// Forgets the names that nobody uses; growth does it by itself. Returns how many.
@@ -277,24 +328,8 @@ impl Mdl {
     }
 }
 
-/// The weak half of P-D. `true`: granted. `false`: go the slow way.
-#[inline]
-fn try_fast(slot: &SessionSlot, object: &Object, mode: Mode) -> Result<bool, MdlError> {
-    let grant = object.id().grant(mode);
-    // The first look saves a pointless publication while a strong request is around.
-    if object.closed_to(mode) || !publish(slot, grant)? {
-        return Ok(false);
-    }
-    asym::light();
-    if !object.closed_to(mode) {
-        return Ok(true);
-    }
-    clear(slot, grant);
-    notify_if_closed(object);
-    Ok(false)
-}
-
-/// Stores the grant in the slot; `false` when its words are all taken.
+/// Stores the grant in the slot; `false` when its words are all taken. The words are a stack while it has no gaps: with
+/// [`GAPS`] `granted` is beyond them.
 #[inline]
 fn publish(slot: &SessionSlot, grant: u64) -> Result<bool, MdlError> {
     if is_intention(grant)
@@ -318,11 +353,19 @@ fn publish(slot: &SessionSlot, grant: u64) -> Result<bool, MdlError> {
     }
 }
 
-/// All words were in use once; some may have become free again.
+/// There are gaps, or all words are in use.
 #[cold]
 fn publish_in_gap(slot: &SessionSlot, grant: u64) -> bool {
-    let free = slot.grants.iter().find(|w| w.load(Ordering::Relaxed) == 0);
-    free.map(|word| word.store(grant, Ordering::Release)).is_some()
+    let used = slot.grants_in_use();
+    match used.iter().find(|w| w.load(Ordering::Relaxed) == 0) {
+        Some(gap) => gap.store(grant, Ordering::Release),
+        None => {
+            let Some(free) = slot.grants.get(used.len()) else { return false };
+            slot.granted.store(used.len() as u32 + 1, Ordering::Release);
+            free.store(grant, Ordering::Release);
+        }
+    }
+    true
 }
 
 #[inline]
@@ -343,26 +386,31 @@ fn clear(slot: &SessionSlot, grant: u64) -> bool {
         return count > 0;
     }
     // As a rule they go in the opposite order: it is the last.
-    let words = slot.grants_in_use();
-    let Some((last, before)) = words.split_last() else { return false };
-    if last.load(Ordering::Relaxed) != grant {
-        return clear_within(before, grant);
+    let below = slot.granted.load(Ordering::Relaxed).wrapping_sub(1);
+    match slot.grants.get(below as usize) {
+        Some(last) if last.load(Ordering::Relaxed) == grant => {
+            // Release: what was done under the grant happens before whoever finds it gone.
+            last.store(0, Ordering::Release);
+            slot.granted.store(below, Ordering::Release);
+            true
+        }
+        _ => clear_within(slot, grant),
     }
-    // Release: what was done under the grant happens before whoever finds it gone.
-    last.store(0, Ordering::Release);
-    let mut used = before;
-    while let Some((last, before)) = used.split_last()
-        && last.load(Ordering::Relaxed) == 0
-    {
-        used = before;
-    }
-    slot.granted.store(used.len() as u32, Ordering::Release);
-    true
 }
 
-fn clear_within(words: &[LocalAtomic<u64>], grant: u64) -> bool {
-    let found = words.iter().rfind(|w| w.load(Ordering::Relaxed) == grant);
-    found.map(|word| word.store(0, Ordering::Release)).is_some()
+/// Takes out a grant that is not the last, or one of a slot that has gaps; no gap is left behind the last.
+#[cold]
+fn clear_within(slot: &SessionSlot, grant: u64) -> bool {
+    let words = slot.grants_in_use();
+    let is_free = |word: &LocalAtomic<u64>| word.load(Ordering::Relaxed) == 0;
+    let Some(word) = words.iter().rfind(|w| w.load(Ordering::Relaxed) == grant) else {
+        return false;
+    };
+    word.store(0, Ordering::Release);
+    let used = words.iter().rposition(|w| !is_free(w)).map_or(0, |last| last + 1);
+    let gaps = if words[..used].iter().any(is_free) { GAPS } else { 0 };
+    slot.granted.store(used as u32 | gaps, Ordering::Release);
+    true
 }
 
 /// The IX grants of a scope that is one object, as counted in the slot; `None` for other objects.
@@ -377,14 +425,5 @@ fn add_scope(slot: &SessionSlot, id: Id, n: u64) {
     if let Some(byte) = id.namespace().scope_byte() {
         let now = slot.scoped_ix.load(Ordering::Relaxed);
         slot.scoped_ix.store(now.wrapping_add(n << (8 * byte)), Ordering::Release);
-    }
-}
-
-/// After a grant left a slot: whoever waits for that must look again. One is enough, he looks for all.
-#[inline]
-fn notify_if_closed(object: &Object) {
-    asym::light();
-    if object.any_closed() {
-        object.event.notify_one();
     }
 }

@@ -5,6 +5,7 @@
 //!    changes.
 //! 2. `granted` and `pending` tickets are under the latch, which is taken for writing by whoever looks; `pending` is in the order of arrival.
 //! 3. The number is constant while a handle ([`Arc<Object>`]) or a grant exists.
+//! 4. While `closed` has a weak mode the object is counted in [`ClosedCount`]: from before the mask gains one until it has none.
 
 use crate::fair::Fair;
 use crate::mode::{Mode, Modes, Namespace};
@@ -139,6 +140,22 @@ impl State {
     }
 }
 
+/// How many objects are closed to a weak mode: while none is, who gives back a grant need not look at its object.
+#[derive(Debug)]
+pub(crate) struct ClosedCount(CacheLine<SharedAtomic<u64, { class::MDL }>>);
+
+impl ClosedCount {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(CacheLine(SharedAtomic::new(0))))
+    }
+
+    /// Whether an object may be closed to a weak mode. After a light fence: see [`crate`], invariant 2.
+    #[inline]
+    pub(crate) fn is_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+}
+
 /// What the fast path reads; alone on its lines, written only by strong requests.
 #[derive(Debug)]
 struct Hot {
@@ -165,11 +182,17 @@ pub struct Object {
     hot: CacheLine<Hot>,
     hashes: SharedAtomic<u64, { class::MDL }>,
     pub(crate) event: Event,
+    closed_count: Arc<ClosedCount>,
     state: RwLatch<State>,
 }
 
 impl Object {
-    pub(crate) fn new(id: Id, name: Name, no_fast_path: bool) -> Self {
+    pub(crate) fn new(
+        id: Id,
+        name: Name,
+        no_fast_path: bool,
+        closed_count: &Arc<ClosedCount>,
+    ) -> Self {
         let hashes = SharedAtomic::new(hashes_of(&name));
         let closed = SharedAtomic::new(never_weak(id.namespace()));
         let hot = Hot { id: SharedAtomic::new(id.0), closed };
@@ -185,6 +208,7 @@ impl Object {
             hot: CacheLine(hot),
             hashes,
             event: Event::of_locks(&MDL_WAIT),
+            closed_count: Arc::clone(closed_count),
             state: RwLatch::new(&STATE_LATCH, state),
         };
         if no_fast_path {
@@ -270,7 +294,17 @@ impl Object {
         let want = want | never_weak(namespace) | some;
         let now = self.hot.closed.load(Ordering::Relaxed);
         if want != now {
+            // Invariant 4.
+            let count = &self.closed_count.0;
+            let (was_some, is_some) = (now & SOME_WEAK != 0, want & SOME_WEAK != 0);
+            if is_some && !was_some {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
             self.hot.closed.store(want, Ordering::Release);
+            if was_some && !is_some {
+                let before = count.fetch_sub(1, Ordering::Release);
+                debug_assert!(before > 0, "invariant 4");
+            }
         }
         want & !now != 0
     }

@@ -7,7 +7,7 @@
 //!    holds a grant of it (looked at after a heavy fence) and it has no ticket.
 
 use crate::mode::Namespace;
-use crate::object::{Id, Name, Object, PLACE_BITS};
+use crate::object::{ClosedCount, Id, Name, Object, PLACE_BITS};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use stdx::Ordering;
@@ -29,6 +29,7 @@ type Chunk = Box<[OnceLock<Arc<Object>>]>;
 pub struct Registry {
     chunks: Box<[OnceLock<Chunk>]>,
     names: RwLatch<Names>,
+    pub(crate) closed_count: Arc<ClosedCount>,
 }
 
 #[derive(Debug)]
@@ -48,6 +49,7 @@ impl Registry {
         Self {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             names: RwLatch::new(&REGISTRY, names),
+            closed_count: ClosedCount::new(),
         }
     }
 
@@ -86,7 +88,7 @@ impl Registry {
         assert!(place < 1 << PLACE_BITS, "16 million names are locked or held at once");
         names.places += 1;
         let id = Id::new(name.namespace, 1, place as u32);
-        let object = Arc::new(Object::new(id, name, names.no_fast_path));
+        let object = Arc::new(Object::new(id, name, names.no_fast_path, &self.closed_count));
         let chunk = self.chunks[place / CHUNK]
             .get_or_init(|| (0..CHUNK).map(|_| OnceLock::new()).collect());
         chunk[place % CHUNK]

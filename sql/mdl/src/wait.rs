@@ -18,7 +18,7 @@ use crate::turns::{Limits, Wait, Watch};
 use instrument::WaitObject;
 use std::sync::Arc;
 use sync::waits::{EdgeGuard, SLICE, Suspicion};
-use sync::{Deadline, WaitResult};
+use sync::WaitResult;
 
 /// One request that waits.
 #[derive(Clone, Copy)]
