@@ -17,8 +17,8 @@ use crate::queue::blockers;
 use crate::turns::{Limits, Wait, Watch};
 use instrument::WaitObject;
 use std::sync::Arc;
-use sync::waits::{EdgeGuard, SLICE, Suspicion};
 use sync::WaitResult;
+use sync::waits::{EdgeGuard, SLICE, Suspicion};
 
 /// One request that waits.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@
 //!    Missing tables are prepared.
 
 mod larger_than_pool;
+mod locks;
 pub mod pfs_levels;
 mod point_select;
 mod queue;
@@ -28,6 +29,7 @@ usage: cargo xtask bench NAME [options]
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
   queue             insert at the tail, delete at the head, under a view of 60 s
   pfs-levels        what each level of the Performance Schema costs, in instructions; builds two more binaries
+  locks             metadata locks and table cache: instructions, and ways of locking against each other
   statements        user instructions of statements; LIMPID_BINARY names another binary
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
@@ -59,6 +61,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         Some("sysbench") => sysbench::run,
         Some("queue") => queue::run,
         Some("pfs-levels") => pfs_levels::run,
+        Some("locks") => locks::run,
         Some("statements") => statements::run,
         Some("tpch") => tpch::run,
         _ => return Err(USAGE.into()),

@@ -10,8 +10,8 @@ pub struct Run {
     pub cpu_us: f64,
 }
 
-/// Runs a script once.
-fn measure(target: &Target, load: &[String], settings: &Settings) -> Result<Run, String> {
+/// Runs point selects once.
+pub fn measure(target: &Target, load: &[String], settings: &Settings) -> Result<Run, String> {
     let threads = format!("--threads={}", settings.threads);
     let time = format!("--time={}", settings.seconds);
     let options = [load, &[threads, time, "run".into()]].concat();

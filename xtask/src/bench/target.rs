@@ -164,6 +164,13 @@ impl Own {
         Ok(())
     }
 
+    /// Starts it again over the same folder, with other options.
+    pub fn start_with(&mut self, options: &[&str]) -> Result<(), String> {
+        self.kill();
+        self.options = options.iter().map(ToString::to_string).collect();
+        self.start_again()
+    }
+
     /// Ends the process as a crash would.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
