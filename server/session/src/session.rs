@@ -219,6 +219,7 @@ impl Session {
     pub fn rest(&mut self) {
         let _entered = sync::enter(self.slots.session(self.slot));
         self.core.events.rest();
+        self.core.tables.rest();
     }
 
     /// Counts an event of this connection.

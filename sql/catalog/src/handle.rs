@@ -29,6 +29,8 @@ pub(crate) struct Handle {
     pub definition: Option<Arc<Definition>>,
     /// Of the definition; 0: it is to be looked at again.
     pub version: u64,
+    /// The version when it was closed because there were too many; 0: it was not.
+    pub closed: u64,
     /// When it was used last: see [`TableCache`](crate::TableCache).
     pub round: u64,
     /// What its use counts as a hit: one, but for views, temporary tables, and while LOCK TABLES keeps it.
@@ -63,6 +65,7 @@ impl Handle {
             entry,
             definition: None,
             version: 0,
+            closed: 0,
             round: 0,
             hit: 0,
             opened: 0,

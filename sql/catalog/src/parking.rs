@@ -4,7 +4,8 @@
 //! last statement ended is in use, and so is what LOCK TABLES keeps: it does not go. 2. A use is a hit if the session has a
 //! handle that the statement does not use already, and otherwise a miss, which reserves a place in the instance. 3. When an
 //! instance holds too many, the session closes the one that it has used the longest ago, at the miss or when the statement
-//! ends. 4. Names without a table, and views beyond [`NAMES_MAX`], go when a statement ends. 5. A session whose handles are
+//! ends; [`CLOSED_MAX`] of what it has closed it still knows. 4. Names without a table, and views beyond [`NAMES_MAX`], go when a
+//! statement ends. 5. A session whose handles are
 //! not its own (`limpid_table_cache_local = OFF`) gives them to its instance at the end of each statement, and looks for them
 //! there: its plans see that by the version 0.
 
@@ -15,10 +16,13 @@ use crate::open::OpenTables;
 use crate::{Catalog, FullName};
 use instrument::Counter;
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Names beside those of open tables that a session keeps.
 const NAMES_MAX: usize = 400;
+/// Tables beside those that it has open that a session knows: to open one of them again is cheap.
+const CLOSED_MAX: usize = 32;
 /// How many of the handles that were used the longest ago are looked out at once.
 const OLDEST: usize = 16;
 
@@ -40,6 +44,8 @@ pub(crate) struct Parking {
     free: Vec<usize>,
     /// Handles that were unused the longest, with their rounds, the last one first.
     oldest: Vec<(u64, usize)>,
+    /// Handles that were closed, with their rounds, the last one last; they may have been opened since.
+    closed: VecDeque<(u64, usize)>,
     nobody: Arc<NameEntry>,
 }
 
@@ -55,6 +61,7 @@ impl Parking {
             seen: Vec::new(),
             free: Vec::new(),
             oldest: Vec::new(),
+            closed: VecDeque::new(),
             nobody: catalog.names().nobody(),
         }
     }
@@ -193,6 +200,10 @@ impl TableCache {
         if h.version == version {
             return;
         }
+        if std::mem::take(&mut h.closed) == version {
+            h.version = version;
+            return;
+        }
         if publication(h.version) != publication(version) {
             // Who published has counted them out.
             h.opened = 0;
@@ -219,9 +230,24 @@ impl TableCache {
             h.entry.remove_handles(instance, h.version, 1);
             h.opened -= 1;
             if h.opened == 0 {
-                self.forget(handle);
+                self.note_closed(handle);
             }
             instrument::count(Counter::TableOpenCacheOverflows, u64::from(closed));
+        }
+    }
+
+    /// A handle was closed; the one that has been for the longest goes if there are too many.
+    fn note_closed(&mut self, handle: usize) {
+        let h = &mut self.handles[handle];
+        let round = h.round;
+        h.closed = std::mem::take(&mut h.version);
+        self.parking.closed.push_back((round, handle));
+        if self.parking.closed.len() > CLOSED_MAX
+            && let Some((round, handle)) = self.parking.closed.pop_front()
+            && let Some(h) = self.handles.get(handle)
+            && (h.round, h.opened) == (round, 0)
+        {
+            self.forget(handle);
         }
     }
 
@@ -250,6 +276,15 @@ impl TableCache {
             self.parking.oldest = all;
         }
         None
+    }
+
+    /// The session is idle: what it has closed it need not know.
+    pub fn rest(&mut self) {
+        for (round, handle) in std::mem::take(&mut self.parking.closed) {
+            if self.handles.get(handle).is_some_and(|h| (h.round, h.opened) == (round, 0)) {
+                self.forget(handle);
+            }
+        }
     }
 
     /// Counts the handles of a name out.
