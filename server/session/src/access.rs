@@ -4,7 +4,7 @@
 //! 2. `super_read_only` is never on without `read_only`.
 
 use crate::core::Core;
-use crate::errors;
+use crate::errors::SessionError;
 use crate::server::Server;
 use crate::variables::{self, Value};
 use catalog::ReadOnly;
@@ -51,7 +51,7 @@ impl Core {
             if name == SUPER_READ_ONLY { on } else { on && globals.number(SUPER_READ_ONLY) != 0 };
         let users = if name == READ_ONLY { on } else { on || globals.number(READ_ONLY) != 0 };
         if on && (self.transaction.open || self.tables.tables_are_locked()) {
-            return Err(errors::locked_or_in_transaction());
+            return Err(SessionError::LockedOrInTransaction.into());
         }
         executor::in_turns(None, &mut self.context(), |context| {
             let (slot, deadline) = (context.client.slot(), context.env.lock_deadline());
@@ -71,11 +71,11 @@ impl Core {
         self.tables.is_super = is_super(user);
         let server = &self.env.server;
         if server.globals.number(OFFLINE_MODE) != 0 && !is_super(user) {
-            return Err(errors::offline());
+            return Err(SessionError::Offline.into());
         }
         let most = server.globals.number("max_user_connections");
         if most > 0 && server.registry.count_of(user, self.env.id) >= most {
-            return Err(errors::too_many_of_user(user));
+            return Err(SessionError::TooManyOfUser(user).into());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! create. 2. What would make or change something beside a password answers 1235.
 
 use crate::core::Core;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::show::{send_texts, texts};
 use catalog::Account;
 use executor::{Environment, ResultColumn, RowSink, SqlError, WarningLevel};
@@ -39,7 +39,7 @@ impl Core {
             let Some(identified) = &spec.identified else { continue };
             if let Some(plugin) = &identified.plugin {
                 let plugin =
-                    Plugin::from_name(plugin).ok_or_else(|| errors::unknown_plugin(plugin))?;
+                    Plugin::from_name(plugin).ok_or(SessionError::UnknownPlugin(plugin))?;
                 account.plugin = plugin.name().to_string();
             }
             account.auth_string = secret(&account, &identified.secret)?;
@@ -57,7 +57,7 @@ impl Core {
             return Err(errors::unsupported("SET PASSWORD TO RANDOM"));
         };
         let written = set.account.as_ref().unwrap_or(&ast::Account::Current);
-        let mut account = self.account_of(written).map_err(|_| errors::no_such_user())?;
+        let mut account = self.account_of(written).map_err(|_| SessionError::NoSuchUser)?;
         account.auth_string = secret(&account, &Secret::Password(password.clone()))?;
         self.store_account(&account)
     }
@@ -73,9 +73,12 @@ impl Core {
         };
         let accounts = self.env.server.catalog.accounts();
         let found = accounts.iter().find(|a| a.user == user && a.host.eq_ignore_ascii_case(host));
-        found
-            .cloned()
-            .ok_or_else(|| errors::operation_failed("ALTER USER", &format!("'{user}'@'{host}'")))
+        found.cloned().ok_or_else(|| {
+            SqlError::from(SessionError::OperationFailed(
+                "ALTER USER",
+                &format!("'{user}'@'{host}'"),
+            ))
+        })
     }
 
     fn store_account(&mut self, account: &Account) -> Result<(), SqlError> {
@@ -99,14 +102,14 @@ impl Core {
         }
         if !if_exists {
             let names: Vec<String> = accounts.iter().map(listed).collect();
-            return Err(errors::operation_failed(operation, &names.join(",")));
+            return Err(SessionError::OperationFailed(operation, &names.join(",")).into());
         }
         accounts.iter().for_each(|account| self.note_unknown_account(account));
         Ok(())
     }
 
     fn note_unknown_account(&mut self, account: &ast::Account) {
-        let error = errors::authorization_id_missing(&listed(account));
+        let error = SqlError::from(SessionError::AuthorizationIdMissing(&listed(account)));
         self.env.warn_of(WarningLevel::Note, &error);
     }
 
@@ -115,8 +118,8 @@ impl Core {
         let unknown = grant.to.iter().find(|account| self.account_of(account).is_err());
         let Some(unknown) = unknown else { return Err(errors::unsupported("GRANT")) };
         match grant.on.is_none() && grant.proxy.is_none() {
-            true => Err(errors::unknown_authorization_id(&quoted(unknown))),
-            false => Err(errors::grant_creates_no_user()),
+            true => Err(SessionError::UnknownAuthorizationId(&quoted(unknown)).into()),
+            false => Err(SessionError::GrantCreatesNoUser.into()),
         }
     }
 
@@ -129,12 +132,12 @@ impl Core {
                 ast::Account::Named { user, .. } => user,
                 ast::Account::Current => &self.env.user,
             };
-            let error = errors::authorization_id_missing(user);
+            let error = SqlError::from(SessionError::AuthorizationIdMissing(user));
             self.env.warn_of(WarningLevel::Warning, &error);
             return Ok(());
         }
         match revoke.on.is_none() && revoke.proxy.is_none() {
-            true => Err(errors::cannot_revoke_all()),
+            true => Err(SessionError::CannotRevokeAll.into()),
             false => Err(no_such_grant(account)),
         }
     }
@@ -195,7 +198,9 @@ impl Core {
     fn granted(&self, written: Option<&ast::Account>) -> Result<Account, SqlError> {
         let written = written.unwrap_or(&ast::Account::Current);
         self.account_of(written).map_err(|_| match written {
-            ast::Account::Current => errors::internal("a session without an account"),
+            ast::Account::Current => {
+                SqlError::from(SessionError::Internal("a session without an account"))
+            }
             ast::Account::Named { .. } => no_such_grant(written),
         })
     }
@@ -234,7 +239,9 @@ impl Core {
 
     fn created(&self, written: &ast::Account) -> Result<Account, SqlError> {
         let account = self.account_of(written);
-        account.map_err(|_| errors::operation_failed("SHOW CREATE USER", &listed(written)))
+        account.map_err(|_| {
+            SqlError::from(SessionError::OperationFailed("SHOW CREATE USER", &listed(written)))
+        })
     }
 }
 
@@ -252,26 +259,26 @@ fn quoted(account: &ast::Account) -> String {
 }
 
 fn role_not_granted(roles: &[ast::Account], to: &str) -> SqlError {
-    errors::role_not_granted(&roles.first().map_or(String::new(), quoted), to)
+    SqlError::from(SessionError::RoleNotGranted(&roles.first().map_or(String::new(), quoted), to))
 }
 
 fn no_such_grant(account: &ast::Account) -> SqlError {
     match account {
-        ast::Account::Named { user, host } => errors::no_such_grant(user, host),
-        ast::Account::Current => errors::no_such_grant("", ""),
+        ast::Account::Named { user, host } => SqlError::from(SessionError::NoSuchGrant(user, host)),
+        ast::Account::Current => SqlError::from(SessionError::NoSuchGrant("", "")),
     }
 }
 
 /// What is stored for an account's new secret.
 fn secret(account: &Account, secret: &Secret) -> Result<Vec<u8>, SqlError> {
-    let plugin = Plugin::from_name(&account.plugin)
-        .ok_or_else(|| errors::unknown_plugin(&account.plugin))?;
+    let plugin =
+        Plugin::from_name(&account.plugin).ok_or(SessionError::UnknownPlugin(&account.plugin))?;
     match secret {
         Secret::None => Ok(Vec::new()),
         Secret::Password(password) => {
             let mut salt: Scramble = [0; 20];
             if !wire::rsa_exchange::random(&mut salt) {
-                return Err(errors::internal("no randomness for a salt"));
+                return Err(SessionError::Internal("no randomness for a salt").into());
             }
             Ok(plugin.store(password, &salt).into_bytes())
         }
@@ -279,7 +286,7 @@ fn secret(account: &Account, secret: &Secret) -> Result<Vec<u8>, SqlError> {
             let text = String::from_utf8_lossy(hash).into_owned();
             match plugin.accepts_stored(&text) {
                 true => Ok(text.into_bytes()),
-                false => Err(errors::bad_password_hash()),
+                false => Err(SessionError::BadPasswordHash.into()),
             }
         }
         Secret::Random => Err(errors::unsupported("IDENTIFIED BY RANDOM PASSWORD")),

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::Done;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::sink;
 use executor::{OwnedDatum, SqlError};
 use instrument::{Counter, count};
@@ -17,7 +17,7 @@ impl Core {
             OwnedDatum::Bytes(text) => std::str::from_utf8(&text).ok().and_then(|t| t.parse().ok()),
             _ => None,
         };
-        let id = id.ok_or_else(|| errors::no_such_thread("0"))?;
+        let id = id.ok_or(SessionError::NoSuchThread("0"))?;
         self.kill(id, kill.query)
     }
 
@@ -31,7 +31,7 @@ impl Core {
         }
         match self.env.server.registry.kill(id, level) {
             true => Ok(()),
-            false => Err(errors::no_such_thread(&id.to_string())),
+            false => Err(SessionError::NoSuchThread(&id.to_string()).into()),
         }
     }
 
@@ -52,7 +52,7 @@ impl Core {
         match if_exists {
             // MySQL counts one whether there is a server or not.
             true => Ok(Done { affected_rows: 1, ..Done::default() }),
-            false => Err(errors::unknown_foreign_server(name)),
+            false => Err(SessionError::UnknownForeignServer(name).into()),
         }
     }
 

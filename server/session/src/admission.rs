@@ -4,7 +4,7 @@
 use crate::access::is_super;
 use crate::charsets::of_handshake;
 use crate::core::{Core, Phase, Written};
-use crate::errors;
+use crate::errors::SessionError;
 use crate::login::{Login, Progress};
 use crate::net::Net;
 use crate::variables;
@@ -74,10 +74,9 @@ impl Core {
         if changing {
             self.reset();
         }
-        let account =
-            login.account.ok_or_else(|| errors::internal("a login without an account"))?;
+        let account = login.account.ok_or(SessionError::Internal("a login without an account"))?;
         if self.identity.over_limit && !is_super(&account.user) {
-            return Err(errors::too_many_connections());
+            return Err(SessionError::TooManyConnections.into());
         }
         self.admit_account(&account.user)?;
         self.env.user = login.user;
@@ -122,7 +121,7 @@ impl Core {
         self.protocol.multi_statements = multi;
         self.reply.withdraw(&before);
         if self.env.diagnostics.counts().1 > 0 {
-            return Err(errors::init_connect_failed(&self.env.who()));
+            return Err(SessionError::InitConnectFailed(&self.env.who()).into());
         }
         self.env.diagnostics.clear();
         Ok(())

@@ -5,7 +5,7 @@
 //! 3. A statement has one cursor; running, resetting or closing the statement closes it.
 
 use crate::core::{Core, Cursor, Pending, Reply, Written};
-use crate::errors;
+use crate::errors::SessionError;
 use crate::net::Net;
 use crate::sink::{self, Rows};
 use executor::spool::Spool;
@@ -69,7 +69,7 @@ impl Core {
         params: &[Datum<'_>],
     ) -> Result<(Option<Box<Cursor>>, Pending), SqlError> {
         if prepared.has_into() {
-            return Err(errors::cursor_with_into());
+            return Err(SessionError::CursorWithInto.into());
         }
         let Self { env, client, tables, states, reply: Reply { out, codes, .. }, .. } = self;
         let written = Written::at(out);
@@ -87,11 +87,9 @@ impl Core {
         let result = executor::execute(prepared, context, params, &mut keeper);
         let result = match (result, aside.send(packets.bytes())) {
             (Ok(outcome), Ok(())) => Ok(outcome),
-            (result, _) => Err(aside
-                .failed
-                .take()
-                .or(result.err())
-                .unwrap_or_else(|| errors::internal("a cursor without rows"))),
+            (result, _) => Err(aside.failed.take().or(result.err()).unwrap_or_else(|| {
+                SqlError::from(SessionError::Internal("a cursor without rows"))
+            })),
         };
         self.env.status.set(StatusFlags::CURSOR_EXISTS, true);
         let opened = self.conclude(result, &written);
@@ -108,12 +106,14 @@ impl Core {
         let cursor = match self.statements.cursor(id) {
             None => {
                 let id = id.to_string();
-                return self.send_error(&errors::unknown_statement(&id, "mysql_stmt_precheck"));
+                return self.send_error(
+                    &SessionError::UnknownStatement(&id, "mysql_stmt_precheck").into(),
+                );
             }
             Some(cursor) => cursor.take(),
         };
         let Some(mut cursor) = cursor else {
-            return self.send_error(&errors::no_cursor(&id.to_string()));
+            return self.send_error(&SessionError::NoCursor(&id.to_string()).into());
         };
         match self.fetch(&mut cursor, rows, net) {
             Ok(more) => {
@@ -156,7 +156,7 @@ impl Core {
                 let sent = net.send(self.reply.out.bytes());
                 self.reply.out.clear();
                 self.reply.closing = sent.is_err();
-                sent.map_err(|_| errors::cannot_send())?;
+                sent.map_err(|_| SessionError::CannotSend)?;
             }
         }
         Ok(true)

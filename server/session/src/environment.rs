@@ -410,6 +410,7 @@ impl Environment for Env {
         }
         let (number, state, text) = self.diagnostics.first_strict()?;
         self.diagnostics.clear();
+        // A warning that became an error, in its own words.
         Some(SqlError::Other(number, state, text))
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::core::Core;
 use crate::core::{Descriptor, DiagnosticsUse, LockDuration, Runner};
-use crate::errors;
+use crate::errors::SessionError;
 use crate::net::Net;
 use crate::show;
 use executor::{ResultColumn, RowSink, SqlError};
@@ -131,7 +131,7 @@ fn shown(statement: &Statement) -> Option<&Show> {
 
 /// A runner met another statement than its line's.
 fn mismatch() -> SqlError {
-    errors::internal("the statement of another line")
+    SqlError::from(SessionError::Internal("the statement of another line"))
 }
 
 /// INSERT or REPLACE of the rows of a query.
@@ -300,7 +300,7 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::AlterInstance(_) => PLAIN.counts(C::ComAlterInstance), { refused "ALTER INSTANCE" };
     S::Clone(_) => PLAIN.counts(C::ComClone), { refused "CLONE" };
     S::Install(Install::DropPlugin(name)) =>
-        PLAIN.counts(C::ComUninstallPlugin), { fails errors::does_not_exist("PLUGIN", name) };
+        PLAIN.counts(C::ComUninstallPlugin), { fails SqlError::from(SessionError::DoesNotExist("PLUGIN", name)) };
     S::Install(install @ Install::Plugin(..)) =>
         PLAIN.counts(C::ComInstallPlugin), { refused install.construct() };
     S::Install(install @ Install::Components(..)) =>
@@ -388,7 +388,7 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         PLAIN.counts(C::ComCreateServer).not_preparable(), { refused "CREATE SERVER" };
     S::AlterServer(server) =>
         DDL.counts(C::ComAlterServer).not_preparable(),
-        { fails errors::unknown_foreign_server(&server.name) };
+        { fails SqlError::from(SessionError::UnknownForeignServer(&server.name)) };
     S::DropServer(if_exists, name) =>
         DDL.counts(C::ComDropServer).not_preparable(),
         { session |core| core.drop_server(*if_exists, name) };
@@ -402,7 +402,7 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE TABLESPACE" };
     S::Tablespace(of) =>
         DDL.counts(C::ComAlterTablespace).not_preparable(),
-        { fails errors::unknown_tablespace(&of.name) };
+        { fails SqlError::from(SessionError::UnknownTablespace(&of.name)) };
     S::SpatialReferenceSystem(of) if of.drop =>
         PLAIN.counts(C::ComDropSpatialReferenceSystem),
         { refused "DROP SPATIAL REFERENCE SYSTEM" };
@@ -411,13 +411,13 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         { refused "CREATE SPATIAL REFERENCE SYSTEM" };
     S::ResourceGroup(group) if group.alter =>
         PLAIN.counts(C::ComAlterResourceGroup),
-        { fails errors::unknown_resource_group(&group.name) };
+        { fails SqlError::from(SessionError::UnknownResourceGroup(&group.name)) };
     S::ResourceGroup(_) =>
         PLAIN.counts(C::ComCreateResourceGroup), { refused "CREATE RESOURCE GROUP" };
     S::DropResourceGroup(name, _) =>
-        PLAIN.counts(C::ComDropResourceGroup), { fails errors::unknown_resource_group(name) };
+        PLAIN.counts(C::ComDropResourceGroup), { fails SqlError::from(SessionError::UnknownResourceGroup(name)) };
     S::SetResourceGroup(name, _) =>
-        PLAIN.counts(C::ComSetResourceGroup), { fails errors::unknown_resource_group(name) };
+        PLAIN.counts(C::ComSetResourceGroup), { fails SqlError::from(SessionError::UnknownResourceGroup(name)) };
 
     S::Unsupported(what) => PLAIN, { refused &what.construct };
 }
@@ -530,9 +530,9 @@ kinds! { of_show, SHOWS, Show, shown;
         PLAIN.counts(C::ComShowBinlogEvents), { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
     Show::Code(true, _) =>
         PLAIN.counts(C::ComShowFunctionCode),
-        { rows |core, sink| Err(errors::program_code_disabled()), Ok(()) };
+        { rows |core, sink| Err(SessionError::ProgramCodeDisabled.into()), Ok(()) };
     Show::Code(..) =>
-        PLAIN.counts(C::ComShowProcedureCode), { rows |core, sink| Err(errors::program_code_disabled()), Ok(()) };
+        PLAIN.counts(C::ComShowProcedureCode), { rows |core, sink| Err(SessionError::ProgramCodeDisabled.into()), Ok(()) };
     Show::ParseTree(_) => PLAIN.counts(C::ComShowParseTree), { refused "SHOW PARSE TREE" };
     Show::Other(_) => PLAIN, { refused "SHOW OTHER" };
 }

@@ -5,7 +5,7 @@
 //!    given back by its own statement, UNLOCK TABLES serving two of them. 3. A session that ends has none.
 
 use crate::core::Core;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::process::QueryLog;
 use executor::SqlError;
 use instrument::{Counter, count};
@@ -20,7 +20,7 @@ impl Core {
         if self.transaction.characteristics.read_only
             && list.iter().any(|l| l.kind == LockKind::Write)
         {
-            return Err(errors::read_only_transaction());
+            return Err(SessionError::ReadOnlyTransaction.into());
         }
         executor::lock_tables(list, wait, &mut self.context())
     }
@@ -101,7 +101,7 @@ impl Core {
 
     fn flush_with_read_lock(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
         if self.tables.tables_are_locked() {
-            return Err(errors::locked_or_in_transaction());
+            return Err(SessionError::LockedOrInTransaction.into());
         }
         self.commit_work()?;
         if !tables.is_empty() {

@@ -8,7 +8,7 @@
 //!    else can listen to (MariaDB's client library sends it so); over any other TCP connection it must be
 //!    encrypted with the server's public key.
 
-use crate::errors;
+use crate::errors::SessionError;
 use crate::server::Server;
 use catalog::Account;
 use executor::SqlError;
@@ -165,10 +165,10 @@ impl Login {
     ) -> Result<Progress, SqlError> {
         match self.state {
             State::Response => {
-                let r = handshake::response(packet).map_err(|_| errors::bad_handshake())?;
+                let r = handshake::response(packet).map_err(|_| SessionError::BadHandshake)?;
                 *caps = r.caps;
                 let sent =
-                    handshake::attributes(r.attributes).map_err(|_| errors::bad_handshake())?;
+                    handshake::attributes(r.attributes).map_err(|_| SessionError::BadHandshake)?;
                 self.attributes = kept_attributes(&sent);
                 let collation = u16::from(r.collation);
                 self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
@@ -176,7 +176,9 @@ impl Login {
             State::Switched => self.check(packet, server, out),
             State::Full if packet == [auth::KEY_REQUEST] => {
                 let key = server.keys.public_pem();
-                let key = key.ok_or_else(|| errors::internal("no randomness for a key pair"))?;
+                let key = key.ok_or_else(|| {
+                    SqlError::from(SessionError::Internal("no randomness for a key pair"))
+                })?;
                 handshake::auth_more_data(out, key.as_bytes());
                 self.state = State::Encrypted;
                 Ok(Progress::More)
@@ -198,7 +200,7 @@ impl Login {
         server: &Server,
         out: &mut Outbox,
     ) -> Result<Progress, SqlError> {
-        let c = handshake::change_user(body, caps).map_err(|_| errors::malformed_packet())?;
+        let c = handshake::change_user(body, caps).map_err(|_| SessionError::MalformedPacket)?;
         let collation = c.collation.unwrap_or(self.collation);
         self.account = None;
         if let Ok(sent) = handshake::attributes(c.attributes) {
@@ -230,8 +232,9 @@ impl Login {
         if spoken == self.plugin.name().as_bytes() {
             return self.check(answer, server, out);
         }
-        self.scramble =
-            new_scramble().ok_or_else(|| errors::internal("no randomness for a challenge"))?;
+        self.scramble = new_scramble().ok_or_else(|| {
+            SqlError::from(SessionError::Internal("no randomness for a challenge"))
+        })?;
         handshake::auth_switch(out, self.plugin.name(), &self.scramble);
         self.state = State::Switched;
         Ok(Progress::More)
@@ -277,7 +280,11 @@ impl Login {
     }
 
     fn denied(&self, used_password: bool) -> SqlError {
-        errors::access_denied(&self.user, &self.host, if used_password { "YES" } else { "NO" })
+        SqlError::from(SessionError::AccessDenied(
+            &self.user,
+            &self.host,
+            if used_password { "YES" } else { "NO" },
+        ))
     }
 }
 

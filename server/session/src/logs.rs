@@ -4,7 +4,7 @@
 //!    looked at, a slow one when it has ended, each by one write. 3. Passwords are not written. 4. A file that cannot be
 //!    written turns its log off and says so in the error log.
 
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::process::{Host, QueryLog};
 use crate::states;
 use crate::variables::{self, Assign, Globals, Value};
@@ -59,7 +59,7 @@ impl Logs {
         self.0.store(others | if on { bit } else { 0 }, Ordering::Relaxed);
         opened.map_err(|error| {
             globals.set(variables::id(switch), Value::UInt(0));
-            errors::file_not_found(&file, &error.to_string())
+            SqlError::from(SessionError::FileNotFound(&file, &error.to_string()))
         })
     }
 }
@@ -83,7 +83,7 @@ fn word(globals: &Globals, name: &'static str) -> String {
 /// # Errors
 /// 1231; 1235 for TABLE.
 pub fn check_output(assign: &Assign<'_>) -> Result<(), SqlError> {
-    let wrong = || errors::wrong_value("log_output", &assign.to_text());
+    let wrong = || SqlError::from(SessionError::WrongValue("log_output", &assign.to_text()));
     let Assign::Text(text) = assign else { return Err(wrong()) };
     for part in text.split(',') {
         match part.to_ascii_uppercase().as_str() {

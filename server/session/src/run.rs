@@ -7,7 +7,7 @@ use crate::core::{
     Core, Descriptor, DiagnosticsUse, Done, Holding, LockDuration, Reply, Runner, SendRows, Written,
 };
 use crate::diagnostics::Level;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::net::Net;
 use executor::{ResultColumn, RowSink, SqlError};
 use parser::ast::Statement;
@@ -25,13 +25,13 @@ impl Core {
     /// open transaction may have to be committed.
     pub fn before(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
         if !kind.under_lock_tables && self.tables.tables_are_locked() {
-            return Err(errors::locked_or_in_transaction());
+            return Err(SessionError::LockedOrInTransaction.into());
         }
         if kind.implicit_commit {
             self.commit_work()?;
         }
         if !kind.in_read_only && self.transaction.characteristics.read_only {
-            return Err(errors::read_only_transaction());
+            return Err(SessionError::ReadOnlyTransaction.into());
         }
         self.transaction.holding = match kind.locks {
             // What the session runs ends no statement of the engine's.
@@ -52,7 +52,7 @@ impl Core {
         net: &mut dyn Net,
     ) -> bool {
         let result = self.before(kind).and_then(|()| match kind.runner {
-            Runner::Executor => Err(errors::internal("a statement of the executor")),
+            Runner::Executor => Err(SessionError::Internal("a statement of the executor").into()),
             Runner::Refused(words) => Err(errors::unsupported(words(statement))),
             Runner::Nested(run) => Ok(run(self, statement, net)),
             Runner::Session(run) => {

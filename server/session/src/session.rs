@@ -10,7 +10,7 @@ use crate::core::{
     Core, Events, Identity, Programs, Protocol, Reply, Statements, Transaction, instruments,
 };
 use crate::env::Env;
-use crate::errors;
+use crate::errors::SessionError;
 use crate::kinds;
 use crate::login::{self, Peer};
 use crate::net::Net;
@@ -79,11 +79,12 @@ impl Session {
         let limit = server.globals.number("max_connections");
         // One more than the limit may try: root gets in to see what is going on.
         if u64::from(open) > limit + 1 {
-            return Err(errors::too_many_connections());
+            return Err(SessionError::TooManyConnections.into());
         }
-        let client = server.engine.client().map_err(|_| errors::too_many_connections())?;
-        let scramble = login::new_scramble()
-            .ok_or_else(|| errors::internal("no randomness for a challenge"))?;
+        let client = server.engine.client().map_err(|_| SessionError::TooManyConnections)?;
+        let scramble = login::new_scramble().ok_or_else(|| {
+            SqlError::from(SessionError::Internal("no randomness for a challenge"))
+        })?;
         let slot = client.slot_index();
         client.slot().session_id.store(id, Ordering::Relaxed);
         server.registry.begin(slot, id, peer.shown(), wake);
@@ -211,7 +212,7 @@ impl Session {
     pub fn refuse_idle(&mut self) {
         if self.is_logged_in() {
             self.core.reply.out.set_seq(0);
-            self.core.send_error(&errors::idle_too_long());
+            self.core.send_error(&SessionError::IdleTooLong.into());
         }
     }
 
@@ -292,8 +293,8 @@ impl Core {
         count(Counter::AbortedClients, 1);
         self.reply.out.set_seq(1);
         self.send_error(&match error {
-            FrameError::TooLarge => errors::packet_too_large(),
-            FrameError::OutOfOrder => errors::packets_out_of_order(),
+            FrameError::TooLarge => SqlError::from(SessionError::PacketTooLarge),
+            FrameError::OutOfOrder => SqlError::from(SessionError::PacketsOutOfOrder),
         });
         self.reply.closing = true;
     }
@@ -301,7 +302,7 @@ impl Core {
     fn command(&mut self, payload: &[u8], net: &mut dyn Net) {
         let command = match command::decode(payload) {
             Ok(command) => command,
-            Err(_) => return self.send_error(&errors::malformed_packet()),
+            Err(_) => return self.send_error(&SessionError::MalformedPacket.into()),
         };
         self.client.slot().clear_query_kill();
         self.env.now_us.set(None);
@@ -377,10 +378,10 @@ impl Core {
                 count(Counter::ComStmtReset, 1);
                 match self.statements.reset(id) {
                     true => self.send_ok(),
-                    false => self.send_error(&errors::unknown_statement(
-                        &id.to_string(),
-                        "mysqld_stmt_reset",
-                    )),
+                    false => self.send_error(
+                        &SessionError::UnknownStatement(&id.to_string(), "mysqld_stmt_reset")
+                            .into(),
+                    ),
                 }
             }
             Command::Fetch { id, rows } => {
@@ -399,7 +400,7 @@ impl Core {
                 self.protocol.multi_statements = on;
                 self.send_end_of_rows();
             }
-            Command::Unknown(_) => self.send_error(&errors::unknown_command()),
+            Command::Unknown(_) => self.send_error(&SessionError::UnknownCommand.into()),
             Command::Query(_) | Command::Execute { .. } => {}
         }
     }

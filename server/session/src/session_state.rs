@@ -2,7 +2,7 @@
 
 use crate::core::{Core, PrepareSchema, Programs};
 use crate::env::Env;
-use crate::errors;
+use crate::errors::SessionError;
 use crate::registry::Activity;
 use executor::SqlError;
 use expr::build::Settings;
@@ -16,7 +16,7 @@ impl Core {
     /// Makes a schema the current one.
     pub fn use_schema(&mut self, schema: &str) -> Result<(), SqlError> {
         let Some(schema) = self.env.server.catalog.schema(schema) else {
-            return Err(errors::unknown_database(schema));
+            return Err(SessionError::UnknownDatabase(schema).into());
         };
         self.env.database = Some(schema.name.clone());
         self.env.database_changes += 1;

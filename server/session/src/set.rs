@@ -6,7 +6,7 @@
 use crate::charsets;
 use crate::core::{Characteristics, Core, isolation_numbered};
 use crate::diagnostics::Level;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::logs;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
@@ -47,7 +47,7 @@ fn refuse_value(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
         }
         _ => false,
     };
-    if refused { Err(errors::wrong_value(variable, &assign.to_text())) } else { Ok(()) }
+    if refused { Err(SessionError::WrongValue(variable, &assign.to_text()).into()) } else { Ok(()) }
 }
 
 /// Engines of MySQL that are not here answer 1235, others 1286.
@@ -55,13 +55,13 @@ fn check_engine(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
     const MYSQLS: [&str; 7] =
         ["MyISAM", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MRG_MYISAM"];
     match assign {
-        Assign::Null => Err(errors::wrong_value(variable, "NULL")),
+        Assign::Null => Err(SessionError::WrongValue(variable, "NULL").into()),
         Assign::Text(name) if name.eq_ignore_ascii_case("InnoDB") => Ok(()),
         Assign::Text(name) if MYSQLS.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
             Err(errors::unsupported(&format!("{variable} = {name}")))
         }
-        Assign::Text(name) => Err(errors::unknown_engine(name)),
-        _ => Err(errors::wrong_type(variable)),
+        Assign::Text(name) => Err(SessionError::UnknownEngine(name).into()),
+        _ => Err(SessionError::WrongType(variable).into()),
     }
 }
 
@@ -113,10 +113,10 @@ impl Core {
         let session_fixed = !global && variables::is_session_fixed(id.get());
         if matches!(expr, Expr::Default) {
             if !variables::has_default(id.get()) {
-                return Err(errors::no_default(id.get().name));
+                return Err(SessionError::NoDefault(id.get().name).into());
             }
             if session_fixed {
-                return Err(errors::session_fixed(id.get().name));
+                return Err(SessionError::SessionFixed(id.get().name).into());
             }
             let value = match global {
                 true => self.env.server.globals.initial(id),
@@ -134,7 +134,7 @@ impl Core {
         };
         let checked = self.checked((id, global), &value)?;
         if session_fixed {
-            return Err(errors::session_fixed(id.get().name));
+            return Err(SessionError::SessionFixed(id.get().name).into());
         }
         if id.get().effect == Effect::Names {
             match &value {
@@ -180,7 +180,7 @@ impl Core {
         if let (Assign::Text(word), "time_zone") = (&assign, v.name)
             && value::TimeZone::named(word).is_none()
         {
-            return Err(errors::unknown_time_zone(word));
+            return Err(SessionError::UnknownTimeZone(word).into());
         }
         let canonical = match (v.effect, &assign) {
             (Effect::Names, _) => self.charset_or_collation(v.name, &assign)?,
@@ -236,7 +236,7 @@ impl Core {
                             use utf8mb4 instead";
                 self.env.diagnostics.add(Level::Warning, 1287, text.into());
             }
-            return Err(errors::wrong_value(variable, &assign.to_text()));
+            return Err(SessionError::WrongValue(variable, &assign.to_text()).into());
         }
         charsets::canonical(variable, assign)
     }
@@ -432,16 +432,18 @@ impl Core {
         let name = action.id.get().name;
         let session = matches!(action.scope, Scope::Unspecified | Scope::Session);
         match name {
-            "sql_log_bin" if self.transaction.open => return Err(errors::fixed_sql_log_bin(name)),
+            "sql_log_bin" if self.transaction.open => {
+                return Err(SessionError::FixedSqlLogBin(name).into());
+            }
             "binlog_format" if self.transaction.open && session => {
-                return Err(errors::fixed_binlog_format(name));
+                return Err(SessionError::FixedBinlogFormat(name).into());
             }
             _ => {}
         }
         let is_characteristic =
             matches!(action.id.get().effect, Effect::Isolation | Effect::ReadOnly);
         match is_characteristic && action.scope == Scope::Unspecified && self.transaction.open {
-            true => Err(errors::in_transaction()),
+            true => Err(SessionError::InTransaction.into()),
             false => Ok(()),
         }
     }

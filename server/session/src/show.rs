@@ -3,7 +3,7 @@
 
 use crate::core::Core;
 use crate::diagnostics::Level;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::monitor;
 use executor::{OwnedDatum, ResultColumn, RowSink, SqlError};
 use parser::ast::{Expr, Limit};
@@ -63,7 +63,7 @@ pub(crate) fn engine_columns(engine: &str, what: &str) -> Result<Vec<ResultColum
         "STATUS" if is_innodb || engine.eq_ignore_ascii_case("performance_schema") => {
             Ok(texts(&["Type", "Name", "Status"]))
         }
-        _ if !is_innodb => Err(errors::unknown_engine(engine)),
+        _ if !is_innodb => Err(SessionError::UnknownEngine(engine).into()),
         _ => Err(errors::unsupported(&format!("SHOW ENGINE INNODB {what}"))),
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::core::Core;
 use crate::diagnostics::{Level, SignalItems};
-use crate::errors;
+use crate::errors::{self, SessionError};
 use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
 use parser::ast::{ConditionValue, Expr, GetDiagnostics, Signal};
@@ -20,18 +20,18 @@ impl Core {
     /// SIGNAL; RESIGNAL needs a handler, of which there is none.
     pub fn signal(&mut self, signal: &Signal) -> Result<(), SqlError> {
         if signal.resignal {
-            return Err(errors::resignal_without_handler());
+            return Err(SessionError::ResignalWithoutHandler.into());
         }
         let state = match &signal.condition {
             Some(ConditionValue::SqlState(state)) => sqlstate(state)?,
             Some(ConditionValue::Name(name)) => {
-                return Err(errors::undefined_condition(name));
+                return Err(SessionError::UndefinedCondition(name).into());
             }
             _ => return Err(errors::unsupported("SIGNAL")),
         };
         for (at, (item, _)) in signal.items.iter().enumerate() {
             if signal.items[..at].iter().any(|(before, _)| before.eq_ignore_ascii_case(item)) {
-                return Err(errors::duplicate_condition_item(&item.to_ascii_uppercase()));
+                return Err(SessionError::DuplicateConditionItem(&item.to_ascii_uppercase()).into());
             }
         }
         let (mut number, mut text) = match &state[..2] {
@@ -59,6 +59,7 @@ impl Core {
             return Ok(());
         }
         self.env.signalled = Some(signalled);
+        // The client's own number and text; its SQLSTATE is in what was signalled.
         Err(SqlError::Other(number, "HY000", text))
     }
 
@@ -79,19 +80,19 @@ impl Core {
         };
         let number = number.and_then(|n| u16::try_from(n).ok()).filter(|n| *n > 0);
         let shown = if *value == OwnedDatum::Null { "NULL" } else { &text };
-        number.ok_or_else(|| errors::wrong_value("MYSQL_ERRNO", shown))
+        number.ok_or_else(|| SqlError::from(SessionError::WrongValue("MYSQL_ERRNO", shown)))
     }
 
     fn signalled_text(&mut self, item: &str, value: &OwnedDatum) -> Result<String, SqlError> {
         if *value == OwnedDatum::Null {
-            return Err(errors::wrong_value(item, "NULL"));
+            return Err(SessionError::WrongValue(item, "NULL").into());
         }
         let text = value::format::to_text(&value.datum());
         let max = if item == "MESSAGE_TEXT" { MESSAGE_CHARS_MAX } else { ITEM_CHARS_MAX };
         if text.chars().count() <= max {
             return Ok(text);
         }
-        let too_long = errors::condition_item_too_long(item);
+        let too_long = SqlError::from(SessionError::ConditionItemTooLong(item));
         if self.env.strict() {
             return Err(too_long);
         }
@@ -107,13 +108,13 @@ impl Core {
                 Expr::UserVar(name) => targets.push((name.clone(), item.to_ascii_uppercase())),
                 Expr::Column(column) => {
                     self.env.diagnostics.clear();
-                    return Err(errors::undeclared_variable(&column.column));
+                    return Err(SessionError::UndeclaredVariable(&column.column).into());
                 }
                 _ => return Err(errors::unsupported("GET DIAGNOSTICS")),
             }
         }
         if get.stacked {
-            return Err(errors::stacked_without_handler());
+            return Err(SessionError::StackedWithoutHandler.into());
         }
         let values = match &get.condition {
             None => self.statement_items(&targets),
@@ -185,5 +186,7 @@ fn sqlstate(written: &[u8]) -> Result<[u8; 5], SqlError> {
     let good = |s: &[u8; 5]| {
         s.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) && &s[..2] != b"00"
     };
-    state.filter(good).ok_or_else(|| errors::bad_sqlstate(&String::from_utf8_lossy(written)))
+    state
+        .filter(good)
+        .ok_or_else(|| SqlError::from(SessionError::BadSqlstate(&String::from_utf8_lossy(written))))
 }

@@ -5,7 +5,7 @@
 //! 2. An error before anything of the result was sent replaces it; later it follows the rows.
 
 use crate::charsets::Charsets;
-use crate::errors;
+use crate::errors::SessionError;
 use crate::local_file::{LOCAL_FILE_REQUEST, LocalFile};
 use crate::net::Net;
 use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
@@ -163,7 +163,7 @@ impl Rows<'_> {
         self.out.clear();
         sent.map_err(|_| {
             self.gone = true;
-            errors::cannot_send()
+            SqlError::from(SessionError::CannotSend)
         })
     }
 }

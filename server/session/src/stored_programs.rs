@@ -4,7 +4,7 @@
 //! a note. Migrations and dump files drop before they create. 2. What would make one answers 1235.
 
 use crate::core::Core;
-use crate::errors;
+use crate::errors::{self, SessionError};
 use executor::{SqlError, WarningLevel};
 use parser::ast::{AlterRoutine, DropProgram, EventDef, ObjectName, ProgramKind};
 
@@ -36,37 +36,40 @@ impl Core {
             ProgramKind::Procedure => "PROCEDURE",
             // Without a database a function's name is that of a loadable one.
             ProgramKind::Function if name.schema.is_none() && self.env.database.is_none() => {
-                return Ok(errors::does_not_exist("FUNCTION (UDF)", &name.name));
+                return Ok(SqlError::from(SessionError::DoesNotExist(
+                    "FUNCTION (UDF)",
+                    &name.name,
+                )));
             }
             ProgramKind::Function => "FUNCTION",
             ProgramKind::Trigger => {
                 let schema = self.program_schema(name)?;
                 return Ok(match self.has_schema(&schema) {
-                    true => errors::unknown_trigger(),
-                    false => errors::unknown_database(&schema),
+                    true => SqlError::from(SessionError::UnknownTrigger),
+                    false => SqlError::from(SessionError::UnknownDatabase(&schema)),
                 });
             }
             ProgramKind::Event => {
                 let schema = self.program_schema(name)?;
                 if schema.eq_ignore_ascii_case("information_schema") {
                     let (user, host) = (&self.env.user, &self.env.account_host);
-                    return Err(errors::schema_denied(user, host, &schema));
+                    return Err(SessionError::SchemaDenied(user, host, &schema).into());
                 }
                 return Ok(match drop.if_exists {
-                    true => errors::does_not_exist("Event", &name.name),
-                    false => errors::unknown_event(&name.name),
+                    true => SqlError::from(SessionError::DoesNotExist("Event", &name.name)),
+                    false => SqlError::from(SessionError::UnknownEvent(&name.name)),
                 });
             }
         };
         let schema = self.program_schema(name)?;
-        Ok(errors::does_not_exist(kind, &format!("{schema}.{}", name.name)))
+        Ok(SqlError::from(SessionError::DoesNotExist(kind, &format!("{schema}.{}", name.name))))
     }
 
     /// ALTER PROCEDURE, ALTER FUNCTION.
     pub fn alter_routine(&self, alter: &AlterRoutine) -> Result<(), SqlError> {
         let kind = if alter.function { "FUNCTION" } else { "PROCEDURE" };
         let schema = self.program_schema(&alter.name)?;
-        Err(errors::does_not_exist(kind, &format!("{schema}.{}", alter.name.name)))
+        Err(SessionError::DoesNotExist(kind, &format!("{schema}.{}", alter.name.name)).into())
     }
 
     /// ALTER EVENT.
@@ -75,10 +78,10 @@ impl Core {
         if let Some(to) = &alter.rename {
             let schema = self.program_schema(to)?;
             if !self.has_schema(&schema) {
-                return Err(errors::unknown_database(&schema));
+                return Err(SessionError::UnknownDatabase(&schema).into());
             }
         }
-        Err(errors::unknown_event(&alter.name.name))
+        Err(SessionError::UnknownEvent(&alter.name.name).into())
     }
 
     /// CALL.
@@ -89,7 +92,10 @@ impl Core {
     /// No procedure has the name.
     pub fn no_procedure(&self, name: &ObjectName) -> SqlError {
         match self.program_schema(name) {
-            Ok(schema) => errors::does_not_exist("PROCEDURE", &format!("{schema}.{}", name.name)),
+            Ok(schema) => SqlError::from(SessionError::DoesNotExist(
+                "PROCEDURE",
+                &format!("{schema}.{}", name.name),
+            )),
             Err(error) => error,
         }
     }
@@ -101,10 +107,14 @@ impl Core {
             Err(error) => return error,
         };
         match kind {
-            "TRIGGER" if !self.has_schema(&schema) => errors::unknown_database(&schema),
-            "TRIGGER" => errors::unknown_trigger(),
-            "EVENT" => errors::unknown_event(&name.name),
-            "PROCEDURE" | "FUNCTION" => errors::does_not_exist(kind, &name.name),
+            "TRIGGER" if !self.has_schema(&schema) => {
+                SqlError::from(SessionError::UnknownDatabase(&schema))
+            }
+            "TRIGGER" => SqlError::from(SessionError::UnknownTrigger),
+            "EVENT" => SqlError::from(SessionError::UnknownEvent(&name.name)),
+            "PROCEDURE" | "FUNCTION" => {
+                SqlError::from(SessionError::DoesNotExist(kind, &name.name))
+            }
             _ => errors::unsupported(&format!("SHOW CREATE {kind}")),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::core::{Characteristics, Core, Savepoint};
 use crate::diagnostics::Level;
-use crate::errors;
+use crate::errors::SessionError;
 use executor::SqlError;
 use instrument::{Counter, count};
 use parser::ast::{Completion, Isolation, StartTransaction};
@@ -45,7 +45,7 @@ impl Core {
         let chain = how.chain.unwrap_or(default == 1 && how.release != Some(true));
         let release = how.release.unwrap_or(default == 2 && how.chain != Some(true));
         if chain && release {
-            return Err(errors::wrong_arguments("COMMIT"));
+            return Err(SessionError::WrongArguments("COMMIT").into());
         }
         let ended = match commit {
             true => self.commit_open(),

@@ -3,7 +3,7 @@
 //! 1. The value that is stored is the one the engine works with; each correction is told as MySQL tells it.
 //! 2. Nothing here waits: resizing, dumping and loading go on in threads of their own.
 
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::process::Severity;
 use crate::server::Server;
 use crate::variables::{self, Effect, Globals, Value, VarError, VarId};
@@ -313,5 +313,5 @@ fn warm_file(globals: &Globals) -> String {
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), SqlError> {
     host::thread::spawn(name, run)
         .map(drop)
-        .map_err(|e| errors::internal(&format!("no thread for {name}: {e}")))
+        .map_err(|e| SqlError::from(SessionError::Internal(&format!("no thread for {name}: {e}"))))
 }

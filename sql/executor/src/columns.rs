@@ -2,11 +2,13 @@
 //!
 //! 1. What MySQL changes with a note when the mode is not strict is an error in strict mode.
 
+use crate::ddl::error::DdlError;
 use crate::ddl::{self, Owner, check_name, collation_of};
 use crate::write::convert;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue};
 use parser::ast::{self, Literal, TypeKind};
+use planner::PlanError;
 use planner::column_types::{self, Notes};
 use value::{Charset, Collation, ColumnType, Kind};
 
@@ -19,7 +21,7 @@ pub fn define_column(
     table_collation: Collation,
     env: &mut dyn Environment,
 ) -> Result<ColumnDef, SqlError> {
-    check_name(&column.name, 1166, "Incorrect column name")?;
+    check_name(&column.name, DdlError::ColumnName)?;
     refuse_attributes(column)?;
     let national = matches!(column.ty.kind, TypeKind::NChar | TypeKind::NVarChar);
     let collation = collation_of(
@@ -33,8 +35,7 @@ pub fn define_column(
     ty.nullable = column.nullable.unwrap_or(!serial && !column.primary);
     let auto_increment = column.auto_increment || serial;
     if auto_increment && !ty.kind.is_int() {
-        let text = format!("Incorrect column specifier for column '{}'", column.name);
-        return Err(SqlError::Other(1063, "42000", text));
+        return Err(PlanError::WrongSpecifier(&column.name).into());
     }
     if auto_increment {
         ty.nullable = false;
@@ -59,10 +60,7 @@ pub fn define_column(
 
 /// What a generated column cannot have, and what only a geometry has.
 fn refuse_attributes(column: &ast::ColumnDef) -> Result<(), SqlError> {
-    let wrong = |one: &str, other: &str| {
-        let text = format!("Incorrect usage of {one} and {other}");
-        Err(SqlError::Other(1221, "HY000", text))
-    };
+    let wrong = |one: &str, other: &str| Err(PlanError::IncorrectUsage(one, other).into());
     let spatial = is_spatial(column.ty.kind);
     if column.srid.is_some() && !spatial {
         return wrong("SRID", "non-geometry column");
@@ -149,13 +147,12 @@ pub fn literal_default(
         _ => return Err(invalid()),
     };
     if ty.kind.is_large() || ty.kind == Kind::Json {
-        let text =
-            format!("BLOB, TEXT, GEOMETRY or JSON column '{}' can't have a default value", column);
         let empty = constant == expr::OwnedDatum::Bytes(Vec::new());
+        let refused = DdlError::DefaultOfBlob(column);
         if env.strict() || !empty {
-            return Err(SqlError::Other(1101, "42000", text));
+            return Err(refused.into());
         }
-        env.warn(WarningLevel::Warning, 1101, text);
+        env.warn(WarningLevel::Warning, 1101, refused.to_string());
         return Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None });
     }
     // The number of a member is no default.
@@ -188,7 +185,7 @@ pub fn literal_default(
 }
 
 fn invalid_default(column: &str) -> SqlError {
-    SqlError::Other(1067, "42000", format!("Invalid default value for '{column}'"))
+    PlanError::InvalidDefault(column).into()
 }
 
 /// The digits of the second of CURRENT_TIMESTAMP, NOW and their kin; `None` for anything else.
@@ -212,6 +209,5 @@ fn on_update(column: &ast::ColumnDef, ty: &ColumnType) -> Result<Option<u8>, Sql
     if matches!(ty.kind, Kind::DateTime | Kind::Timestamp) && fits {
         return Ok(Some(ty.decimals));
     }
-    let text = format!("Invalid ON UPDATE clause for '{}' column", column.name);
-    Err(SqlError::Other(1294, "HY000", text))
+    Err(DdlError::OnUpdate(&column.name).into())
 }

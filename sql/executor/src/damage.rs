@@ -3,6 +3,7 @@
 //! 1. An error keeps its meaning; it gets MySQL's number and the names. 2. Naming may read pages, so it is
 //! done once, where an error leaves the server, and never while latches are held.
 
+use crate::ExecError;
 use crate::SqlError;
 use base::{Error, IndexId, PageId, UNDO_SPACE};
 use catalog::{Catalog, TableDef};
@@ -12,11 +13,9 @@ pub fn named(error: &SqlError, catalog: &Catalog) -> Option<SqlError> {
     let SqlError::Storage(error) = error else { return None };
     match error {
         // Of a row that a read view, a rollback or purge wanted as it was.
-        Error::Corrupt { page, offset, what } if page.space == UNDO_SPACE => {
-            let text =
-                format!("Index `innodb_undo` ({}) is corrupted", place(*page, *offset, what));
-            Some(SqlError::Other(1712, "HY000", text))
-        }
+        Error::Corrupt { page, offset, what } if page.space == UNDO_SPACE => Some(SqlError::from(
+            ExecError::CorruptIndex("`innodb_undo`", &place(*page, *offset, what)),
+        )),
         Error::Corrupt { page, offset, what } => {
             let found = catalog.table_in(page.space)?;
             let def = &found.def;
@@ -25,20 +24,17 @@ pub fn named(error: &SqlError, catalog: &Catalog) -> Option<SqlError> {
                 Some(index) => format!("`{}`.`{}`.`{index}`", def.schema, def.name),
                 None => format!("of table `{}`.`{}`", def.schema, def.name),
             };
-            let text = format!("Index {name} ({}) is corrupted", place(*page, *offset, what));
-            Some(SqlError::Other(1712, "HY000", text))
+            Some(SqlError::from(ExecError::CorruptIndex(&name, &place(*page, *offset, what))))
         }
         Error::MissingSpace(space) => {
             let found = catalog.table_in(*space)?;
             let def = &found.def;
-            let text = format!("Tablespace is missing for table `{}`.`{}`.", def.schema, def.name);
-            Some(SqlError::Other(1812, "HY000", text))
+            Some(SqlError::from(ExecError::MissingTablespace(&def.schema, &def.name)))
         }
         Error::NoSpace { path } => {
             let file = path.rsplit('/').next().unwrap_or(path);
             let found = catalog.table_in(engine::space_of_name(file)?)?;
-            let text = format!("The table '{}' is full", found.def.name);
-            Some(SqlError::Other(1114, "HY000", text))
+            Some(SqlError::from(ExecError::TableFull(&found.def.name)))
         }
         _ => None,
     }

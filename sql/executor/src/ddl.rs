@@ -1,11 +1,13 @@
 //! DDL: syntax to definitions, with MySQL's checks; the catalog does the work.
 
+mod actions;
 mod alter;
 mod build;
 mod comments;
 mod copy;
 mod create;
 mod disallowed;
+pub(crate) mod error;
 mod foreign;
 mod names;
 mod options;
@@ -19,10 +21,12 @@ pub(crate) use alter::rebuild;
 pub(crate) use comments::{Owner, comment};
 pub(crate) use names::check_name;
 
+use crate::ddl::error::DdlError;
 use crate::turns::in_turns;
 use crate::{Context, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, ReadContext, SchemaDef};
 use parser::ast::{self, Statement};
+use planner::PlanError;
 use std::sync::Arc;
 use value::{Collation, Datum};
 
@@ -74,7 +78,7 @@ fn create_database(
     create: &ast::CreateDatabase,
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
-    check_name(&create.name, 1102, "Incorrect database name")?;
+    check_name(&create.name, DdlError::DatabaseName)?;
     let fallback = context.env.server_collation();
     let options = &create.options;
     options.encryption.as_deref().map_or(Ok(()), options::encryption)?;
@@ -104,9 +108,7 @@ fn alter_database(
         (None, None) => return Err(SqlError::NoDatabase),
     };
     let catalog = Arc::clone(context.tables.catalog());
-    let old = catalog.schema(&name).ok_or_else(|| {
-        SqlError::Other(3503, "42Y07", format!("Database '{name}' doesn't exist"))
-    })?;
+    let old = catalog.schema(&name).ok_or(DdlError::NoSuchDatabase(&name))?;
     let options = &alter.options;
     if options.read_only == Some(true) {
         return Err(SqlError::unsupported("ALTER DATABASE ... READ ONLY = 1"));
@@ -129,7 +131,7 @@ fn rename_tables(
     };
     let mut renames = Vec::new();
     for (from, to) in pairs {
-        check_name(&to.name, 1103, "Incorrect table name")?;
+        check_name(&to.name, DdlError::TableName)?;
         renames.push((full(from)?, full(to)?));
     }
     let catalog = Arc::clone(context.tables.catalog());
@@ -169,11 +171,7 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
         .map(|name| Ok((context.schema_of(name)?, name.name.clone())))
         .collect::<Result<Vec<_>, SqlError>>()?;
     if let Some((_, name)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
-        return Err(SqlError::Other(
-            1066,
-            "42000",
-            format!("Not unique table/alias: '{}'", name.1),
-        ));
+        return Err(PlanError::NotUniqueTable(&name.1).into());
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();

@@ -4,6 +4,7 @@
 //! join once. A LIMIT ends a read whose rows come as they are wanted. Each block counts by itself; those of
 //! subqueries that stay subqueries do not, nor do tables without rows of their own (information_schema).
 
+use crate::ExecError;
 use crate::SqlError;
 use expr::Expr;
 use planner::query_plan::{GroupStrategy, Node, QueryPlan, ReadAccess};
@@ -38,9 +39,7 @@ pub fn refuse(
     if most.examined <= examined_max as f64 {
         return Ok(());
     }
-    let text = "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET \
-                SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay";
-    Err(SqlError::Other(1104, "42000", text.into()))
+    Err(ExecError::TooBigSelect.into())
 }
 
 /// No more than `wanted` rows are taken.

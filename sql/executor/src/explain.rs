@@ -3,6 +3,7 @@
 //! 1. Nothing of the statement runs but a query with ANALYZE, which throws the rows away. 2. EXPLAIN FOR
 //! CONNECTION, ANALYZE of a change and FORMAT=JSON of version 2 answer 1235.
 
+use crate::ExecError;
 use crate::{Context, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError, WarningLevel};
 use parser::ast::{Explain, Statement};
 use planner::explain::{self, ExplainRow};
@@ -39,10 +40,6 @@ struct ExplainRequest<'e> {
     schema: Option<&'e str>,
 }
 
-fn refused(number: u16, text: String) -> SqlError {
-    SqlError::Other(number, "0A000", text)
-}
-
 fn request<'e>(
     explain: &'e Explain,
     context: &Context<'_>,
@@ -56,7 +53,7 @@ fn request<'e>(
         return Err(SqlError::unsupported("EXPLAIN of this statement"));
     }
     if into.is_some() && format.is_none() {
-        return Err(refused(6006, "EXPLAIN INTO does not support implicit FORMAT.".into()));
+        return Err(ExecError::ExplainIntoImplicit.into());
     }
     let variable = |name| match context.env.system_variable(false, name) {
         Ok(OwnedDatum::Bytes(word)) => String::from_utf8_lossy(&word).into_owned(),
@@ -70,9 +67,7 @@ fn request<'e>(
         // What the session prefers is no reason to refuse.
         (_, true) if format.is_none() => Format::Analyze,
         ("JSON", true) if !second => {
-            let text = "EXPLAIN ANALYZE does not support FORMAT=JSON with \
-                        explain_json_format_version=1.";
-            return Err(refused(6412, text.into()));
+            return Err(ExecError::ExplainAnalyzeJson.into());
         }
         ("TRADITIONAL", true) => {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE with TRADITIONAL format"));
@@ -84,13 +79,12 @@ fn request<'e>(
         }
         ("JSON", _) => Format::Json,
         _ => {
-            let text = format!("Unknown EXPLAIN format name: '{written}'");
-            return Err(SqlError::Other(1791, "HY000", text));
+            return Err(ExecError::UnknownExplainFormat(&written).into());
         }
     };
     if into.is_some() && format != Format::Json {
         let name = written.to_ascii_uppercase();
-        return Err(refused(6007, format!("EXPLAIN INTO does not support FORMAT={name}.")));
+        return Err(ExecError::ExplainIntoFormat(&name).into());
     }
     if is_change && format == Format::Analyze {
         return Err(SqlError::unsupported("EXPLAIN ANALYZE of a change"));

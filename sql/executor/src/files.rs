@@ -3,6 +3,7 @@
 //! 1. `secure_file_priv` says where: NULL nowhere, empty anywhere, else below that folder. 2. A file that is
 //!    there already is never written over; one that was not finished is removed.
 
+use crate::ExecError;
 use crate::{Environment, OwnedDatum, SqlError};
 use host::user_file::{self, UserFile};
 use parser::ast::FileFormat;
@@ -11,15 +12,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use value::{ColumnType, Datum, Kind};
 
-fn other(number: u16, state: &'static str, text: String) -> SqlError {
-    SqlError::Other(number, state, text)
-}
-
-fn os(number: u16, what: &str, path: &Path, error: &std::io::Error) -> SqlError {
-    let code = error.raw_os_error().unwrap_or(0);
+/// What the system says of a file, as an error of its kind.
+fn os(path: &Path, error: &std::io::Error, kind: fn(&str, i32, &str) -> SqlError) -> SqlError {
     let full = error.to_string();
     let text = full.split(" (os error").next().unwrap_or(&full);
-    other(number, "HY000", format!("{what} '{}' (OS errno {code} - {text})", path.display()))
+    kind(&path.to_string_lossy(), error.raw_os_error().unwrap_or(0), text)
 }
 
 /// The path of a file that a statement names, if it lies where statements may have files.
@@ -36,9 +33,7 @@ pub fn allowed(name: &[u8], env: &dyn Environment) -> Result<PathBuf, SqlError> 
     if secure.is_empty() || secure != "NULL" && user_file::is_below(&path, Path::new(&secure)) {
         return Ok(path);
     }
-    let text = "The MySQL server is running with the --secure-file-priv option so it cannot execute this \
-                statement";
-    Err(other(1290, "HY000", text.into()))
+    Err(ExecError::SecureFile.into())
 }
 
 /// Opens a file for LOAD DATA.
@@ -47,7 +42,9 @@ pub fn allowed(name: &[u8], env: &dyn Environment) -> Result<PathBuf, SqlError> 
 /// 1290, 13.
 pub fn open(name: &[u8], env: &dyn Environment) -> Result<UserFile, SqlError> {
     let path = allowed(name, env)?;
-    user_file::open(&path).map_err(|error| os(13, "Can't get stat of", &path, &error))
+    user_file::open(&path).map_err(|error| {
+        os(&path, &error, |path, errno, text| ExecError::CannotStat(path, errno, text).into())
+    })
 }
 
 /// How rows lie in a file.
@@ -77,10 +74,7 @@ impl Format {
             None => Ok(default),
             Some([]) => Ok(None),
             Some([byte]) => Ok(Some(*byte)),
-            Some(_) => {
-                let text = "Field separator argument is not what is expected; check the manual";
-                Err(other(1083, "42000", text.into()))
-            }
+            Some(_) => Err(ExecError::FieldSeparator),
         };
         let text = |text: &Option<Vec<u8>>, default: &[u8]| {
             text.clone().unwrap_or_else(|| default.to_vec())
@@ -154,9 +148,11 @@ impl OutFile {
         let file = user_file::create(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 let name = String::from_utf8_lossy(name);
-                other(1086, "HY000", format!("File '{name}' already exists"))
+                ExecError::FileExists(&name).into()
             }
-            _ => os(1, "Can't create/write to file", &path, &error),
+            _ => os(&path, &error, |path, errno, text| {
+                ExecError::CannotCreate(path, errno, text).into()
+            }),
         })?;
         let file = BufWriter::new(file);
         Ok(OutFile { path, file, format, finished: false, line: Vec::new() })
@@ -186,7 +182,9 @@ impl OutFile {
                 value::format::append_typed(&value, Some(ty), &mut self.line);
             }),
         }
-        self.file.write_all(&self.line).map_err(|e| os(3, "Error writing file", &self.path, &e))
+        self.file.write_all(&self.line).map_err(|e| {
+            os(&self.path, &e, |path, errno, text| ExecError::CannotWrite(path, errno, text).into())
+        })
     }
 
     /// The file is whole.
@@ -194,7 +192,9 @@ impl OutFile {
     /// # Errors
     /// 3, what the disk says.
     pub fn finish(mut self) -> Result<(), SqlError> {
-        self.file.flush().map_err(|e| os(3, "Error writing file", &self.path, &e))?;
+        self.file.flush().map_err(|e| {
+            os(&self.path, &e, |path, errno, text| ExecError::CannotWrite(path, errno, text).into())
+        })?;
         self.finished = true;
         Ok(())
     }

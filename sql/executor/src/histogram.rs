@@ -5,6 +5,7 @@
 //! column is a row of the answer. 4. Keys are those of an index over the column, so that the planner compares
 //! bytes.
 
+use crate::ExecError;
 use crate::locking::Use;
 use crate::maintain::Report;
 use crate::query::Call;
@@ -12,6 +13,7 @@ use crate::{Context, ResultColumn, RowSink, SqlError};
 use catalog::{Bucket, BucketEnd, Histogram, TableDef, TableRef};
 use parser::ast::{self, Statement};
 use parser::print::quoted;
+use planner::PlanError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
@@ -32,13 +34,11 @@ const NUMBERS: u16 = 8;
 /// 1690, 1060, 1235.
 pub fn check(asked: &ast::Histogram) -> Result<(), SqlError> {
     if asked.buckets.is_some_and(|n| n == 0 || n > BUCKETS_MAX) {
-        let text = "Number of buckets value is out of range in 'ANALYZE TABLE'";
-        return Err(SqlError::Other(1690, "22003", text.into()));
+        return Err(ExecError::Buckets.into());
     }
     for (at, name) in asked.columns.iter().enumerate() {
         if asked.columns[..at].iter().any(|n| value::name::same_name(n, name)) {
-            let text = format!("Duplicate column name '{name}'");
-            return Err(SqlError::Other(1060, "42S21", text));
+            return Err(PlanError::DuplicateColumn(name).into());
         }
     }
     match asked.data {

@@ -4,10 +4,12 @@
 //! checked against the whole condition. 2. A TEXT or BLOB part always has a prefix. 3. Unique indexes
 //! stand before the others, the primary key first.
 
+use crate::ddl::error::DdlError;
 use crate::ddl::{self, Owner};
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{ColumnDef, IndexAttributes, IndexDef};
 use parser::ast::{self, IndexKind};
+use planner::PlanError;
 use value::limits::{self, LimitError};
 use value::{ColumnType, KeyPart};
 
@@ -62,8 +64,7 @@ fn attributes_of(
     env: &mut dyn Environment,
 ) -> Result<IndexAttributes, SqlError> {
     if options.invisible && primary {
-        let text = "A primary key index cannot be invisible";
-        return Err(SqlError::Other(3522, "HY000", text.into()));
+        return Err(DdlError::InvisiblePrimaryKey.into());
     }
     let using = options.using.as_deref().unwrap_or_default();
     if using.eq_ignore_ascii_case("hash") {
@@ -160,29 +161,20 @@ fn define_part(
     let ast::KeyPart::Column(name, prefix) = part else {
         return Err(SqlError::unsupported("functional index"));
     };
-    let missing =
-        || SqlError::Other(1072, "42000", format!("Key column '{name}' doesn't exist in table"));
+    let missing = || SqlError::from(DdlError::NoKeyColumn(name));
     let column =
         columns.iter().position(|c| value::name::same_name(&c.name, name)).ok_or_else(missing)?;
     if before.iter().any(|p| p.column == column) {
-        return Err(SqlError::Other(1060, "42S21", format!("Duplicate column name '{name}'")));
+        return Err(PlanError::DuplicateColumn(name).into());
     }
     indexable(&columns[column], prefix.is_some())?;
     let ty = &columns[column].ty;
     let large = ty.kind.is_large();
     match prefix {
         None => Ok(KeyPart::whole(column)),
-        Some(0) => {
-            Err(SqlError::Other(1391, "HY000", format!("Key part '{name}' length cannot be 0")))
-        }
+        Some(0) => Err(DdlError::EmptyKeyPart(name).into()),
         Some(length) if !ty.kind.is_string() || (!large && *length > ty.length) => {
-            Err(SqlError::Other(
-                1089,
-                "HY000",
-                "Incorrect prefix key; the used key part isn't a string, the used length is longer \
-                 than the key part, or the storage engine doesn't support unique prefix keys"
-                    .into(),
-            ))
+            Err(DdlError::WrongPrefix.into())
         }
         Some(length) => {
             let prefix = (large || *length < ty.length).then_some(*length);
@@ -195,16 +187,10 @@ fn define_part(
 fn indexable(column: &ColumnDef, cut: bool) -> Result<(), SqlError> {
     let name = &column.name;
     if column.ty.kind == value::Kind::Json {
-        let text = format!(
-            "JSON column '{name}' supports indexing only via generated columns on a specified JSON \
-             path."
-        );
-        return Err(SqlError::Other(3152, "42000", text));
+        return Err(DdlError::JsonKey(name).into());
     }
     if column.ty.kind.is_large() && !cut {
-        let text =
-            format!("BLOB/TEXT column '{name}' used in key specification without a key length");
-        return Err(SqlError::Other(1170, "42000", text));
+        return Err(DdlError::BlobKey(name).into());
     }
     Ok(())
 }
@@ -223,8 +209,7 @@ pub fn name_indexes(indexes: &mut [IndexDef], columns: &[ColumnDef]) -> Result<(
             let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name));
             indexes[i].name = name.unwrap_or(base);
         } else if indexes[..i].iter().any(|x| value::name::same_name(&x.name, &indexes[i].name)) {
-            let text = format!("Duplicate key name '{}'", indexes[i].name);
-            return Err(SqlError::Other(1061, "42000", text));
+            return Err(DdlError::DuplicateKeyName(&indexes[i].name).into());
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ mod columns;
 mod create_text;
 mod damage;
 mod ddl;
+mod error;
 mod examined;
 mod explain;
 mod files;
@@ -46,6 +47,7 @@ mod virtual_change;
 mod write;
 
 pub use damage::named;
+pub use error::ExecError;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, flush_handles, lock_tables};

@@ -4,12 +4,14 @@
 //!    and again afterwards: if it has changed in between, the locks are given back and all begins anew.
 //! 2. Temporary and virtual tables are not locked; naming them locks the session out of the others.
 
+use crate::ExecError;
 use crate::turns::in_turns;
 use crate::{Context, SqlError};
 use catalog::{Alias, CatalogError, INFORMATION_SCHEMA, TableLock, virtual_schema};
 use mdl::Mode;
 use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
 use parser::print::quoted;
+use planner::PlanError;
 
 /// Locks tables. The session has given back every lock it had.
 ///
@@ -28,11 +30,7 @@ pub fn lock_tables(
                 && context.schema_of(&l.table).is_ok_and(|s| s == schema)
         };
         if list[..i].iter().any(same) {
-            return Err(SqlError::Other(
-                1066,
-                "42000",
-                format!("Not unique table/alias: '{name}'"),
-            ));
+            return Err(PlanError::NotUniqueTable(&name).into());
         }
     }
     in_turns(wait, context, |context| {
@@ -144,7 +142,7 @@ pub fn below(
     let text = format!("SELECT * FROM {}.{}", quoted(schema), quoted(name));
     let parsed = parser::parse(text.as_bytes(), parser::SqlMode::DEFAULT);
     let Ok(Statement::Query(query)) = parsed else {
-        return Err(SqlError::Other(1105, "HY000", format!("A view's name: {text}")));
+        return Err(ExecError::ViewName(&text).into());
     };
     let plan = planner::query::plan_query(&mut context.planning(), &query)?;
     let names = plan.tables.iter().map(|(table, _)| {

@@ -14,6 +14,7 @@ use crate::{damage, histogram};
 use catalog::{CatalogError, TableRef};
 use mdl::Mode;
 use parser::ast::{DdlWait, Maintain, MaintainVerb, ObjectName};
+use planner::PlanError;
 use value::{ColumnType, Datum, Kind};
 
 /// Between two looks at whether recovery is done.
@@ -88,8 +89,7 @@ fn names(tables: &[ObjectName], context: &Context<'_>) -> Result<Vec<(String, St
     for table in tables {
         let name = (context.schema_of(table)?, table.name.clone());
         if found.contains(&name) {
-            let text = format!("Not unique table/alias: '{}'", name.1);
-            return Err(SqlError::Other(1066, "42000", text));
+            return Err(PlanError::NotUniqueTable(&name.1).into());
         }
         found.push(name);
     }

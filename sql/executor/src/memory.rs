@@ -5,6 +5,7 @@
 //!    limit the statement ends with error 1114: nothing is aborted. 4. What all statements keep is known
 //!    to be within [`STEP`] of the truth for each: those that keep little never write what is shared.
 
+use crate::ExecError;
 use crate::{Environment, SqlError};
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering};
@@ -108,8 +109,7 @@ impl Charge {
     /// 1114 above the hard limit.
     pub fn check(&self) -> Result<(), SqlError> {
         if self.budget.used.load(Ordering::Relaxed) > self.budget.hard {
-            let text = "The table '<temporary>' is full".to_string();
-            return Err(SqlError::Other(1114, "HY000", text));
+            return Err(ExecError::TableFull("<temporary>").into());
         }
         Ok(())
     }

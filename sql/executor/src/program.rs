@@ -269,6 +269,7 @@ fn refused(
     };
     let (_, text) = warnings.iter().find(|(number, _)| *number == 1292)?;
     let strict = changes && context.env.strict();
+    // As the warning says it, whose text was made where the constant was read.
     strict.then(|| SqlError::Other(1292, "22007", text.clone()))
 }
 

@@ -1,5 +1,6 @@
 //! Runs the plan of a query and sends its rows.
 
+use crate::ExecError;
 use crate::examined;
 use crate::files::{Format, OutFile};
 use crate::locking::{Use, unnamed};
@@ -196,8 +197,7 @@ fn give_out(
         }
         sent += 1;
         if sent > 1 && takes_one_row(query) {
-            let text = "Result consisted of more than one row";
-            return Err(SqlError::Other(1172, "42000", text.into()));
+            return Err(ExecError::TooManyRows.into());
         }
         let mut row: SmallVec<[Value<'_>; OUTPUTS_FEW]> = SmallVec::new();
         for output in outputs {

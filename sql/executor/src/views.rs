@@ -1,5 +1,6 @@
 //! Virtual tables: their rows as a source of SELECT, and MySQL's refusals of everything else.
 
+use crate::ExecError;
 use crate::{Context, SqlError};
 use catalog::{INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema};
 use expr::tree::Comparison;
@@ -65,10 +66,7 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
         None => Ok(()),
     };
     let define_schema = |name: &str| match virtual_schema(name) {
-        Some(MYSQL_SCHEMA) => {
-            let text = format!("Access to system schema '{MYSQL_SCHEMA}' is rejected.");
-            Err(SqlError::Other(3552, "HY000", text))
-        }
+        Some(MYSQL_SCHEMA) => Err(ExecError::SystemSchema(MYSQL_SCHEMA).into()),
         Some(schema) => Err(denied_schema(schema, context)),
         None => Ok(()),
     };
@@ -188,12 +186,9 @@ fn may(verb: &str, table: &VirtualRef) -> bool {
 }
 
 pub(crate) fn denied_schema(schema: &str, context: &Context<'_>) -> SqlError {
-    let text = format!("Access denied for user {} to database '{schema}'", context.env.account());
-    SqlError::Other(1044, "42000", text)
+    ExecError::SchemaDenied(&context.env.account(), schema).into()
 }
 
 fn denied(verb: &str, table: &str, context: &Context<'_>) -> SqlError {
-    let text =
-        format!("{verb} command denied to user {} for table '{table}'", context.env.account());
-    SqlError::Other(1142, "42000", text)
+    ExecError::CommandDenied(verb, &context.env.account(), table).into()
 }

@@ -3,6 +3,7 @@
 //! 1. Nothing is rolled back: rows that were changed before an error stay changed, as in MySQL. 2. A row that would get
 //! the values that it has is not changed.
 
+use crate::ExecError;
 use crate::locking::Use;
 use crate::query::{self, Call};
 use crate::write::convert::{convert, default_of};
@@ -177,19 +178,13 @@ fn reading<'c>(context: &'c Context<'_>) -> ReadContext<'c> {
 
 /// 1683.
 fn misused() -> SqlError {
-    SqlError::Other(1683, "HY000", "Invalid performance_schema usage.".into())
+    ExecError::PerfschemaUsage.into()
 }
 
 fn refused(why: Unchanged, def: &TableDef) -> SqlError {
     match why {
-        Unchanged::Duplicate => {
-            let text = format!("Can't write; duplicate key in table '{}'", def.name);
-            SqlError::Other(1022, "23000", text)
-        }
+        Unchanged::Duplicate => SqlError::from(ExecError::DuplicateKeyIn(&def.name)),
         Unchanged::NoMember => RowError::NoParent("").into(),
-        Unchanged::Full => {
-            let text = format!("The table '{}' is full", def.name);
-            SqlError::Other(1114, "HY000", text)
-        }
+        Unchanged::Full => SqlError::from(ExecError::TableFull(&def.name)),
     }
 }

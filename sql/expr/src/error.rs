@@ -40,7 +40,8 @@ pub enum SqlError {
     },
     /// A number out of range (1690): of which type, and the expression's text.
     OutOfRange(String, String),
-    /// Anything else: number, SQLSTATE and final text.
+    /// What is listed in a table of another module or crate ([`error_table!`](crate::error_table)), or comes from below or
+    /// from a client: number, SQLSTATE and final text.
     Other(u16, &'static str, String),
     /// An error that SHOW WARNINGS lists with another behind it: its number and text.
     Followed(Box<SqlError>, u16, String),
@@ -354,6 +355,17 @@ pub fn parse_error(error: &ParseError, sql: &[u8]) -> SqlError {
             ),
         ),
     }
+}
+
+/// The error of a value that does not become one of a column: of this table and column, in this row, from 1.
+#[must_use]
+pub fn convert_error(
+    error: &value::ConvertError,
+    (table, column): (&str, &str),
+    row: u64,
+) -> SqlError {
+    let (number, state, text) = error.parts(table, column, row);
+    SqlError::Other(number, state, text)
 }
 
 /// 1436: expressions or queries are nested too deep.

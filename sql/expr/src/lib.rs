@@ -1,7 +1,8 @@
 //! Compiled expressions: their trees, the function registry, and their evaluation.
 //!
 //! Reading order: [`tree`] (what an expression is), [`row`] (what it sees), [`eval`] (what it comes to),
-//! [`vector`] (what many rows at once come to), [`variables`] (what a session keeps under `@name`), [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in).
+//! [`vector`] (what many rows at once come to), [`variables`] (what a session keeps under `@name`), [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in),
+//! [`error_table!`] (how crates above list theirs).
 //!
 //! 1. An expression knows no table and no lock: whoever runs it puts rows before it. 2. Values are borrowed
 //! from the row, the parameters or the tree where they lie there; only what is computed is owned.
@@ -10,6 +11,7 @@ pub mod aggregate;
 pub mod build;
 pub mod environment;
 pub mod error;
+mod error_table;
 pub mod eval;
 pub mod functions;
 mod like;
@@ -21,7 +23,7 @@ pub mod variables;
 pub mod vector;
 
 pub use environment::{AutoincMode, Environment, WarningLevel};
-pub use error::{SqlError, parse_error, stack_overrun};
+pub use error::{SqlError, convert_error, parse_error, stack_overrun};
 pub use eval::{Value, condition, eval, holds, text};
 pub use like::like;
 pub use row::{Frame, LeafRow, Leaves, Row, Subqueries, column, damaged};

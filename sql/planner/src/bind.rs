@@ -1,5 +1,6 @@
 //! Syntax to expressions: names become positions, types and collations are derived.
 
+use crate::error::PlanError;
 use crate::parameters::ParameterType;
 use crate::plan::{InsertValue, Output};
 use catalog::TableDef;
@@ -65,7 +66,7 @@ impl<'a> Scope<'a> {
             E::Call(call) => self.call(call),
             E::Aggregate(aggregate) => match aggregate.over {
                 Some(_) => Err(SqlError::unsupported("window function")),
-                None => Err(SqlError::Other(1111, "HY000", "Invalid use of group function".into())),
+                None => Err(PlanError::InvalidGroupFunction.into()),
             },
             E::Subquery(_) | E::Exists(_) | E::InQuery { .. } | E::Quantified { .. } => {
                 Err(SqlError::unsupported("subquery"))

@@ -4,6 +4,7 @@
 //! holds n characters, and CHARACTER SET binary turns a text type into its binary counterpart. 2. What
 //! MySQL changes with a note when the mode is not strict is an error in strict mode.
 
+use crate::error::PlanError;
 use expr::{SqlError, WarningLevel};
 use parser::ast::{DataType, TypeKind};
 use value::types::{BIT_LENGTH_MAX, NOT_FIXED};
@@ -111,10 +112,7 @@ fn sized(length: Option<u32>, collation: Collation, text: Kind, blob: Kind) -> C
 }
 
 fn too_long(column: &str, max: u32) -> SqlError {
-    let text = format!(
-        "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead"
-    );
-    SqlError::Other(1074, "42000", text)
+    PlanError::LengthTooBig(column, max).into()
 }
 
 fn fixed(ty: ColumnType, column: &str) -> Result<ColumnType, SqlError> {
@@ -138,25 +136,19 @@ fn variable(ty: ColumnType, column: &str, env: &mut Notes) -> Result<ColumnType,
 }
 
 fn width_out_of_range(column: &str, max: u32) -> SqlError {
-    let text = format!("Display width out of range for column '{column}' (max = {max})");
-    SqlError::Other(1439, "42000", text)
+    PlanError::WidthTooBig(column, max).into()
 }
 
 fn too_big_scale(column: &str, scale: u32) -> SqlError {
-    let text =
-        format!("Too big scale {scale} specified for column '{column}'. Maximum is {SCALE_MAX}.");
-    SqlError::Other(1425, "42000", text)
+    PlanError::ScaleTooBig(scale, column, SCALE_MAX).into()
 }
 
 fn too_big_precision(column: &str, precision: u32, max: u32) -> SqlError {
-    let text = format!("Too-big precision {precision} specified for '{column}'. Maximum is {max}.");
-    SqlError::Other(1426, "42000", text)
+    PlanError::PrecisionTooBig(precision, column, max).into()
 }
 
 fn scale_above_precision(column: &str) -> SqlError {
-    let text =
-        format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').");
-    SqlError::Other(1427, "42000", text)
+    PlanError::ScaleAbovePrecision(column).into()
 }
 
 fn integer(kind: Kind, ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
@@ -203,8 +195,7 @@ fn float(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
         (Some(length), Some(scale)) if scale > length => return Err(scale_above_precision(column)),
         (Some(length), Some(scale)) => (length, scale as u8),
         (Some(bits), None) if bits > DOUBLE_BITS => {
-            let text = format!("Incorrect column specifier for column '{column}'");
-            return Err(SqlError::Other(1063, "42000", text));
+            return Err(PlanError::WrongSpecifier(column).into());
         }
         (Some(bits), None) => {
             if bits > FLOAT_BITS {
@@ -220,7 +211,7 @@ fn float(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
 
 fn bit(ty: &DataType, column: &str) -> Result<ColumnType, SqlError> {
     match ty.length.unwrap_or(1) {
-        0 => Err(SqlError::Other(3013, "HY000", format!("Invalid size for column '{column}'."))),
+        0 => Err(PlanError::InvalidSize(column).into()),
         bits if bits > BIT_LENGTH_MAX => Err(width_out_of_range(column, BIT_LENGTH_MAX)),
         bits => Ok(ColumnType::bit(bits as u8)),
     }
@@ -236,10 +227,7 @@ fn temporal(kind: Kind, ty: &DataType, column: &str) -> Result<ColumnType, SqlEr
 fn year(ty: &DataType) -> Result<ColumnType, SqlError> {
     match ty.length {
         None | Some(4) => Ok(ColumnType::of(Kind::Year)),
-        Some(_) => {
-            let text = "Invalid display width. Use YEAR instead.";
-            Err(SqlError::Other(1818, "HY000", text.into()))
-        }
+        Some(_) => Err(PlanError::YearWidth.into()),
     }
 }
 
@@ -256,8 +244,7 @@ fn with_members(
         _ => ("SET", value::members::SET_MEMBERS_MAX),
     };
     if ty.members.len() > max {
-        let text = format!("Too many strings for column {column} and {word}");
-        return Err(SqlError::Other(1097, "HY000", text));
+        return Err(PlanError::TooManyMembers(column, word).into());
     }
     let mut names: Vec<Vec<u8>> = Vec::new();
     for written in &ty.members {
@@ -268,22 +255,20 @@ fn with_members(
         };
         let shown = String::from_utf8_lossy(&text).trim_end_matches(' ').to_owned();
         if kind == Kind::Set && shown.contains(',') {
-            let text = format!("Illegal set '{shown}' value found during parsing");
-            return Err(SqlError::Other(1367, "22007", text));
+            return Err(PlanError::IllegalMember(&shown).into());
         }
         let (name, _) = charset::converted(shown.as_bytes(), Charset::Utf8mb4, collation.charset());
         if collation.char_count(&name) > MEMBER_CHARS_MAX {
-            let text = format!("Too long enumeration/set value for column {column}.");
-            return Err(SqlError::Other(3505, "HY000", text));
+            return Err(PlanError::MemberTooLong(column).into());
         }
         if let Some(first) = names.iter().find(|n| collation.equals(n, &name)) {
             let (first, _) = charset::converted(first, collation.charset(), Charset::Utf8mb4);
             let first = String::from_utf8_lossy(&first);
-            let text = format!("Column '{column}' has duplicated value '{first}' in {word}");
+            let twice = PlanError::DuplicateMember(column, &first, word);
             if env.strict {
-                return Err(SqlError::Other(1291, "HY000", text));
+                return Err(twice.into());
             }
-            env.warn(WarningLevel::Note, 1291, text);
+            env.warn(WarningLevel::Note, 1291, twice.to_string());
         }
         names.push(name.into_owned());
     }

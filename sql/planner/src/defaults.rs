@@ -3,6 +3,7 @@
 //! 1. A default that is computed for each row has no such value (3773), CURRENT_TIMESTAMP is NULL or zero here, as in
 //! MySQL. 2. Statements are planned anew when a definition changes, so the constant is never an old one.
 
+use crate::error::PlanError;
 use crate::logical::{Leaf, Source};
 use catalog::{ColumnDef, DefaultValue, TableCache};
 use expr::SqlError;
@@ -19,8 +20,7 @@ pub(crate) fn default_of(column: &ColumnDef) -> Result<Typed, SqlError> {
     let mut scratch = Vec::new();
     let value = match &column.default {
         DefaultValue::Expr(_) => {
-            let text = "DEFAULT function cannot be used with default value expressions";
-            return Err(SqlError::Other(3773, "HY000", text.into()));
+            return Err(PlanError::DefaultOfExpression.into());
         }
         DefaultValue::None if column.auto_increment => OwnedDatum::Int(0),
         DefaultValue::None => return Err(none(&column.name)),
@@ -65,5 +65,5 @@ pub(crate) fn default_of_leaf(
 }
 
 fn none(column: &str) -> SqlError {
-    SqlError::Other(1364, "HY000", format!("Field '{column}' doesn't have a default value"))
+    PlanError::NoDefault(column).into()
 }

@@ -5,6 +5,7 @@
 //! 2. Nothing of a session counts: the texts are bound under the default settings.
 
 use crate::bind::Scope;
+use crate::error::PlanError;
 use catalog::{ColumnDef, DefaultValue, TableCache, TableDef, TableRef, ViewDef};
 use expr::tree::{Expr, Typed, columns_of};
 use expr::{OwnedDatum, SqlError};
@@ -154,9 +155,6 @@ fn parse(text: &str) -> Result<ast::Expr, SqlError> {
     let sql = format!("DO {text}");
     match parser::parse(sql.as_bytes(), parser::SqlMode::default()) {
         Ok(Statement::Do(mut list)) if list.len() == 1 => Ok(list.remove(0)),
-        _ => {
-            let text = format!("Definition of '{text}' cannot be read");
-            Err(SqlError::Other(1812, "HY000", text))
-        }
+        _ => Err(PlanError::UnreadableDefinition(text).into()),
     }
 }

@@ -5,6 +5,7 @@
 //! unless it names another. Hints of a view's query do not count. 3. SET_VAR is the session's; here only its
 //! repetition is noticed.
 
+use crate::error::PlanError;
 use crate::logical::{Block, Leaf, Source};
 use catalog::{TableCache, TableDef};
 use expr::SqlError;
@@ -58,8 +59,7 @@ pub fn index_choice(def: &TableDef, factor: &TableFactor) -> Result<IndexChoice,
             let is_usable =
                 |i: &catalog::IndexDef| !i.attributes.invisible && same_name(&i.name, name);
             if !def.indexes.iter().any(is_usable) {
-                let text = format!("Key '{name}' doesn't exist in table '{}'", def.name);
-                return Err(SqlError::Other(1176, "42000", text));
+                return Err(PlanError::UnknownKey(name, &def.name).into());
             }
         }
         let IndexChoice { join, order, .. } = &mut choice;

@@ -14,6 +14,7 @@ pub mod canonical;
 pub mod column_types;
 mod defaults;
 pub mod definition;
+mod error;
 pub mod explain;
 pub mod hints;
 pub mod literals;
@@ -36,6 +37,7 @@ pub mod virtual_change;
 #[cfg(test)]
 mod tests;
 
+pub use error::PlanError;
 pub use plan::{ChangePlan, InsertPlan, InsertValue, Output, Plan, ResultColumn};
 
 use expr::SqlError;

@@ -1,6 +1,7 @@
 //! A query's whole way: names, transformations, operators.
 
 use crate::PlanContext;
+use crate::error::PlanError;
 use crate::logical::Block;
 use crate::physical::Planner;
 use crate::query_plan::{IntoTarget, Node, QueryPlan, QueryStatement};
@@ -55,8 +56,7 @@ fn plan(
     if let Some(IntoTarget::Variables(names)) = &into
         && names.len() != resolved.block.outputs.len()
     {
-        let text = "The used SELECT statements have a different number of columns";
-        return Err(SqlError::Other(1222, "21000", text.into()));
+        return Err(PlanError::DifferentColumnCounts.into());
     }
     if context.parameters.unsettled() {
         return Ok(QueryStatement { into, count_all, ..unplanned(resolved) });
@@ -129,8 +129,7 @@ fn into_target(into: &ast::Into) -> Result<IntoTarget, SqlError> {
             let name = |e: &ast::Expr| match e {
                 ast::Expr::UserVar(name) => Ok(name.clone()),
                 ast::Expr::Column(column) => {
-                    let text = format!("Undeclared variable: {}", column.column);
-                    Err(SqlError::Other(1327, "42000", text))
+                    Err(PlanError::UndeclaredVariable(&column.column).into())
                 }
                 _ => Err(SqlError::unsupported("INTO with an expression")),
             };

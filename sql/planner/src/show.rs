@@ -4,6 +4,7 @@
 //! (SHOW CREATE, SHOW WARNINGS, SHOW ENGINE) is not here.
 
 use crate::PlanContext;
+use crate::error::PlanError;
 use catalog::CatalogError;
 use expr::SqlError;
 use parser::SqlMode;
@@ -245,8 +246,7 @@ fn replication(show: &Show) -> Result<Parts<'_>, SqlError> {
             (nothing(&columns.join(", "), "Source_Host"), None)
         }
         Show::BinaryLogs => {
-            let text = "You are not using binary logging";
-            return Err(SqlError::Other(1381, "HY000", text.into()));
+            return Err(PlanError::NoBinaryLog.into());
         }
         Show::Replicas => {
             let columns = "0 AS `Server_Id`, '' AS `Host`, 0 AS `Port`, 0 AS `Source_Id`, '' AS \

@@ -4,6 +4,7 @@
 //! 2. The table says which of its columns may be assigned; whoever runs the plan asks it, row by row.
 
 use crate::PlanContext;
+use crate::error::PlanError;
 use crate::plan::{VirtualChange, VirtualPlan};
 use crate::query::plan_query;
 use crate::query_plan::{LeafDef, LeafLayout, QueryPlan, QueryStatement};
@@ -99,13 +100,9 @@ fn plan_insert(
     if let Some(twice) = (1..columns.len()).find(|n| columns[..*n].contains(&columns[*n])) {
         let written = insert.columns.iter().flatten().nth(twice);
         let name = written.map_or("", |column| &*column.column);
-        let text = format!("Column '{name}' specified twice");
-        return Err(SqlError::Other(1110, "42000", text));
+        return Err(PlanError::SpecifiedTwice(name).into());
     }
-    let wrong_count = |row: usize| {
-        let text = format!("Column count doesn't match value count at row {row}");
-        SqlError::Other(1136, "21S01", text)
-    };
+    let wrong_count = |row: usize| SqlError::from(PlanError::ValueCount(row));
     let (query, rows) = match &insert.source {
         ast::InsertSource::Query(query) => (plan_query(context, query)?, None),
         ast::InsertSource::Values(written) => {
@@ -192,8 +189,7 @@ fn refuse_read(query: &QueryStatement, table: &VirtualRef) -> Result<(), SqlErro
         0 | 1 => Ok(()),
         _ => {
             let name = &table.def().name;
-            let text = format!("You can't specify target table '{name}' for update in FROM clause");
-            Err(SqlError::Other(1093, "HY000", text))
+            Err(PlanError::TargetRead(name).into())
         }
     }
 }
@@ -223,7 +219,6 @@ fn column_of(
             .flatten()
             .chain([&*column.column])
             .collect();
-        let text = format!("Unknown column '{}' in 'field list'", name.join("."));
-        SqlError::Other(1054, "42S22", text)
+        SqlError::from(PlanError::UnknownColumn(&name.join("."), "field list"))
     })
 }

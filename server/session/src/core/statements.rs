@@ -1,7 +1,7 @@
 //! Prepared statements of a session, and their cursors.
 
 use super::{Descriptor, Digested};
-use crate::errors;
+use crate::errors::SessionError;
 use crate::prepared_list::{Listed, PreparedList};
 use executor::spool::SpoolReader;
 use executor::{Prepared, SqlError};
@@ -143,7 +143,7 @@ impl PreparedStatement {
         match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::TooLong => {
                 self.forget_long();
-                Err(errors::packet_too_large())
+                Err(SessionError::PacketTooLarge.into())
             }
             _ => Ok(()),
         }

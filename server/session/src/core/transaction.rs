@@ -5,7 +5,7 @@
 //! the next one. 3. Savepoints are those of the open transaction, oldest first; no two have the same name.
 
 use crate::env::Env;
-use crate::errors;
+use crate::errors::SessionError;
 use crate::registry;
 use executor::SqlError;
 use instrument::TransactionKind;
@@ -112,7 +112,7 @@ impl Transaction {
     pub fn savepoint(&self, name: &str) -> Result<usize, SqlError> {
         let lower = name.to_lowercase();
         let at = self.savepoints.iter().position(|other| other.name == lower);
-        at.ok_or_else(|| errors::does_not_exist("SAVEPOINT", name))
+        at.ok_or_else(|| SqlError::from(SessionError::DoesNotExist("SAVEPOINT", name)))
     }
 }
 

@@ -5,7 +5,7 @@ use super::parameters::{
 };
 use crate::core::{Core, Pending, PreparedStatement, StatementCode, instruments};
 use crate::cursors::CURSOR_READ_ONLY;
-use crate::errors;
+use crate::errors::SessionError;
 use crate::logs;
 use crate::net::Net;
 use crate::registry::Activity;
@@ -37,7 +37,9 @@ impl Core {
     #[cold]
     fn execute_unknown(&mut self, id: u32) {
         self.begin_event(instruments::EXECUTE, sync::now_ns());
-        self.send_error(&errors::unknown_statement(&id.to_string(), "mysqld_stmt_execute"));
+        self.send_error(
+            &SessionError::UnknownStatement(&id.to_string(), "mysqld_stmt_execute").into(),
+        );
     }
 
     #[inline]
@@ -66,14 +68,16 @@ impl Core {
         }
         let count = one.params();
         let mut values = wire::prepared::params(rest, count, &mut one.types)
-            .map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?;
+            .map_err(|_| SessionError::WrongArguments("mysqld_stmt_execute"))?;
         #[allow(clippy::needless_late_init)] // it outlives the parameters, which borrow from it
         let converted;
         let mut params: SmallVec<[Param<'_>; FEW]> = SmallVec::new();
         for i in 0..count {
             let long = matches!(one.long.get(i), Some(Some(_)));
             let param = values.next_param(long);
-            params.push(param.map_err(|_| errors::wrong_arguments("mysqld_stmt_execute"))?);
+            params.push(param.map_err(|_| {
+                SqlError::from(SessionError::WrongArguments("mysqld_stmt_execute"))
+            })?);
         }
         converted = self.converted_params(&params, &one.types.list);
         for (param, text) in params.iter_mut().zip(&converted) {

@@ -1,7 +1,7 @@
 //! SQL's PREPARE, EXECUTE and DEALLOCATE PREPARE: statements by name, parameters from user variables.
 
 use crate::core::{Core, Done, PreparedStatement, StatementCode};
-use crate::errors;
+use crate::errors::SessionError;
 use crate::net::Net;
 use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
@@ -38,7 +38,7 @@ impl Core {
     pub fn deallocate_named(&mut self, name: &str) -> Result<(), SqlError> {
         match self.forget_named(&name.to_lowercase()) {
             true => Ok(()),
-            false => Err(errors::unknown_statement(name, "DEALLOCATE PREPARE")),
+            false => Err(SessionError::UnknownStatement(name, "DEALLOCATE PREPARE").into()),
         }
     }
 
@@ -55,7 +55,7 @@ impl Core {
         let name = execute.name.to_lowercase();
         // Taken out for the time of its run, so that the session can be borrowed beside it.
         let Some(mut one) = self.statements.take_named(&name) else {
-            self.send_error(&errors::unknown_statement(&execute.name, "EXECUTE"));
+            self.send_error(&SessionError::UnknownStatement(&execute.name, "EXECUTE").into());
             return false;
         };
         self.statements.executed = one.listed.as_ref().map(|listed| Arc::clone(&listed.row));
@@ -73,7 +73,7 @@ impl Core {
         net: &mut dyn Net,
     ) -> bool {
         if using.len() != one.params() {
-            self.send_error(&errors::wrong_arguments("EXECUTE"));
+            self.send_error(&SessionError::WrongArguments("EXECUTE").into());
             return false;
         }
         if let Some(counter) = one.kind.counter {

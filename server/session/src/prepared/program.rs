@@ -4,7 +4,7 @@
 //! are gone is replaced. 2. A statement whose definitions changed gets another program in its place when it is run next.
 
 use crate::core::{Core, PreparedStatement, Runner, StatementCode};
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::prepared_list::Listed;
 use crate::shared_programs::{Key, Pinned, SharedProgram, Surroundings};
 use crate::statement;
@@ -32,7 +32,7 @@ impl Core {
     fn make_locked(&mut self, sql: &[u8]) -> Result<PreparedStatement, SqlError> {
         let max = self.env.server.globals.number("max_prepared_stmt_count");
         if self.env.server.statements_open().max(0) as u64 >= max {
-            return Err(errors::too_many_statements(&max.to_string()));
+            return Err(SessionError::TooManyStatements(&max.to_string()).into());
         }
         let key = self.open_key(sql);
         let mut stale = Vec::new();
@@ -48,7 +48,7 @@ impl Core {
         self.warn_of_text(&parsed.warnings);
         let kind = parsed.kind;
         if !kind.preparable {
-            return Err(errors::not_preparable());
+            return Err(SessionError::NotPreparable.into());
         }
         let (params, digest) = (parsed.params, parsed.digest.map(Arc::new));
         let key = key.filter(|_| parsed.warnings.is_empty());

@@ -3,6 +3,7 @@
 //! 1. The rows to change are found by a key, or are as many as LIMIT says. 2. Where the optimiser reads a whole table
 //!    though a key could have been used, MySQL uses the key: the change is not refused.
 
+use crate::ExecError;
 use crate::{Context, SqlError};
 use catalog::TableDef;
 use expr::tree::{Comparison, Expr};
@@ -18,9 +19,7 @@ pub fn require_key(plan: &ChangePlan, context: &Context<'_>) -> Result<(), SqlEr
     if matches!(root, Node::Limit { .. }) || !reads_all(root, &[], (plan, context)) {
         return Ok(());
     }
-    let text = "You are using safe update mode and you tried to update a table without a WHERE that \
-                uses a KEY column. ";
-    Err(SqlError::Other(1175, "HY000", text.into()))
+    Err(ExecError::SafeUpdate.into())
 }
 
 /// Whether a table that is changed is read without a key. `joined`: what hash joins above compare.

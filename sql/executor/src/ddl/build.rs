@@ -4,6 +4,7 @@
 //! 2. A functional key part is a column of its own that no name finds.
 
 use super::disallowed::{self, Place};
+use super::error::DdlError;
 use super::foreign::{Written, drop_needless};
 use super::names::{check_columns, check_constraint_name, check_index_name, check_name};
 use super::relatives::keep_columns;
@@ -173,7 +174,7 @@ impl Builder {
         let mut def = self.shape.definition(old)?;
         let primaries = def.indexes.iter().filter(|i| i.primary).count();
         if primaries > 1 {
-            return Err(SqlError::Other(1068, "42000", "Multiple primary key defined".into()));
+            return Err(DdlError::SecondPrimaryKey.into());
         }
         name_indexes(&mut def.indexes, &def.columns)?;
         warn_of_twins(&def, env);
@@ -220,14 +221,10 @@ impl Builder {
                 .map_err(|error| disallowed::of_unknown(error, place))?;
             let automatic = |c: &usize| table.columns[*c].auto_increment;
             if let Some(_used) = columns_of([&bound]).into_iter().find(automatic) {
-                let (number, kind) = match what {
-                    Use::Default => (3768, "Default value expression of column"),
-                    Use::Generated { .. } => (3109, "Generated column"),
-                };
-                let article = if number == 3768 { "an " } else { "" };
-                let text =
-                    format!("{kind} '{name}' cannot refer to {article}auto-increment column.");
-                return Err(SqlError::Other(number, "HY000", text));
+                return Err(match what {
+                    Use::Default => DdlError::DefaultOfAuto(&name).into(),
+                    Use::Generated { .. } => DdlError::GeneratedOfAuto(&name).into(),
+                });
             }
             let is_generated = |c: usize| {
                 table.columns[c].generated.is_some() || will_be.contains(&self.shape.slots[c].token)
@@ -244,9 +241,7 @@ impl Builder {
             if matches!(what, Use::Generated { .. })
                 && columns_of([&bound]).iter().any(computed_after)
             {
-                let text =
-                    "Generated column can refer only to generated columns defined prior to it.";
-                return Err(SqlError::Other(3107, "HY000", text.into()));
+                return Err(DdlError::GeneratedOrder.into());
             }
             let def = &mut self.shape.slots[at].def;
             match what {
@@ -275,24 +270,17 @@ impl Builder {
             };
             check_constraint_name(&name)?;
             if self.shape.checks.iter().any(|c| same_name(&c.name, &name)) {
-                let text = format!("Duplicate check constraint name '{name}'.");
-                return Err(SqlError::Other(3822, "HY000", text));
+                return Err(DdlError::DuplicateCheck(&name).into());
             }
             disallowed::check(&check.expr, Place::Check(&name))?;
             let text = self.print(&check.expr, charset)?;
             let table = TableDef { columns: self.shape.columns(), ..old.clone() };
             let bound = bind(&table, &text, "check constraint").map_err(|error| match error {
                 SqlError::UnknownColumn { name: missing, .. } if !old.columns.is_empty() => {
-                    let text = format!(
-                        "Unknown column '{missing}' in 'check constraint {name} expression'"
-                    );
-                    SqlError::Other(1054, "42S22", text)
+                    SqlError::from(DdlError::CheckQualified(&missing, &name))
                 }
                 SqlError::UnknownColumn { name: missing, .. } => {
-                    let text = format!(
-                        "Check constraint '{name}' refers to non-existing column '{missing}'."
-                    );
-                    SqlError::Other(3820, "HY000", text)
+                    SqlError::from(DdlError::CheckColumn(&name, &missing))
                 }
                 other => disallowed::of_unknown(other, Place::Check(&name)),
             })?;
@@ -300,13 +288,10 @@ impl Builder {
             if let Some(column) = &column
                 && used.iter().any(|c| !same_name(&table.columns[*c].name, column))
             {
-                let text = format!("Column check constraint '{name}' references other column.");
-                return Err(SqlError::Other(3813, "HY000", text));
+                return Err(DdlError::ColumnCheckOfOther(&name).into());
             }
             if used.iter().any(|c| table.columns[*c].auto_increment) {
-                let text =
-                    format!("Check constraint '{name}' cannot refer to an auto-increment column.");
-                return Err(SqlError::Other(3818, "HY000", text));
+                return Err(DdlError::CheckOfAuto(&name).into());
             }
             self.shape.checks.push(CheckDef { name, text, enforced: check.enforced });
         }
@@ -331,15 +316,14 @@ impl Builder {
         let primary = index.kind == ast::IndexKind::Primary;
         if let Some(name) = index.name.as_ref().filter(|_| !primary) {
             match generated {
-                true => check_name(name, 1280, "Incorrect index name")?,
+                true => check_name(name, DdlError::IndexName)?,
                 false => check_index_name(name)?,
             }
         }
         let is_functional = |c: &ast::KeyColumn| matches!(c.part, ast::KeyPart::Expr(_));
         if index.columns.iter().any(is_functional) {
             if primary {
-                let text = "The primary key cannot be a functional index";
-                return Err(SqlError::Other(3756, "HY000", text.into()));
+                return Err(DdlError::FunctionalPrimaryKey.into());
             }
             index.name = Some(index.name.take().unwrap_or_else(|| self.functional_name()));
         }
@@ -372,9 +356,7 @@ impl Builder {
         charset: &str,
     ) -> Result<(), SqlError> {
         if matches!(expr, ast::Expr::Column(_)) {
-            let text = "Functional index on a column is not supported. Consider using a regular \
-                        index instead.";
-            return Err(SqlError::Other(3762, "HY000", text.into()));
+            return Err(DdlError::FunctionalOfColumn.into());
         }
         disallowed::check(expr, Place::Index(index))?;
         let text = self.print(expr, charset)?;
@@ -383,16 +365,12 @@ impl Builder {
             .map_err(|error| disallowed::of_unknown(error, Place::Index(index)))?;
         let automatic = |c: &usize| table.columns[*c].auto_increment;
         if columns_of([&typed.expr]).iter().any(automatic) {
-            let text =
-                format!("Functional index '{index}' cannot refer to an auto-increment column.");
-            return Err(SqlError::Other(3754, "HY000", text));
+            return Err(DdlError::FunctionalOfAuto(index).into());
         }
         let mut ty = typed.ty;
         ty.nullable = true;
         if ty.kind.is_large() {
-            let text = "Cannot create a functional index on an expression that returns a BLOB or \
-                        TEXT. Please consider using CAST.";
-            return Err(SqlError::Other(3757, "HY000", text.into()));
+            return Err(DdlError::FunctionalBlob.into());
         }
         ty.check().map_err(|_| SqlError::unsupported("functional index of this type"))?;
         let mut column = ColumnDef::new(hidden, ty);
@@ -408,11 +386,7 @@ fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<expr::tree::
 }
 
 fn refers_to_later(column: &str) -> SqlError {
-    let text = format!(
-        "Default value expression of column '{column}' cannot refer to a column defined after it if \
-         that column is a generated column or has an expression as default value."
-    );
-    SqlError::Other(3767, "HY000", text)
+    DdlError::DefaultOrder(column).into()
 }
 
 /// A new index with the key of another one is made, with a warning.
@@ -441,8 +415,7 @@ fn check_limits(def: &TableDef) -> Result<(), SqlError> {
         (0..def.columns.len()).filter(|c| def.columns[*c].auto_increment).collect();
     let is_key = |column| def.indexes.iter().any(|i| i.parts[0].column == column);
     if automatic.len() > 1 || !automatic.iter().all(|c| is_key(*c)) {
-        let text = "Incorrect table definition; there can be only one auto column and it must be defined as a key";
-        return Err(SqlError::Other(1075, "42000", text.into()));
+        return Err(DdlError::WrongAutoColumn.into());
     }
     limits::check_columns(&types)?;
     Ok(limits::check_row_in_page(&types, def.clustered().is_none())?)

@@ -3,6 +3,7 @@
 //! 1. A comment is text of `utf8mb3`, as MySQL's dictionary has it: what needs four bytes becomes `?`. 2. One that is
 //! too long is refused in strict mode, else cut with a warning.
 
+use super::error::DdlError;
 use crate::{Environment, SqlError, WarningLevel};
 
 /// Whose comment it is.
@@ -16,28 +17,18 @@ pub enum Owner<'a> {
     Index(&'a str),
 }
 
-impl Owner<'_> {
+impl<'a> Owner<'a> {
     /// Characters at most.
     fn chars_max(self) -> usize {
         if matches!(self, Owner::Table(_)) { 2048 } else { 1024 }
     }
 
-    fn too_long(self) -> (u16, String) {
+    fn too_long(self) -> DdlError<'a> {
         let most = self.chars_max();
         match self {
-            Owner::Table(name) => {
-                (1628, format!("Comment for table '{name}' is too long (max = {most})"))
-            }
-            Owner::Column(name) => {
-                let text = format!(
-                    "The maximum supported character limit for the field, '{name}', has been exceeded \
-                     (max = {most})"
-                );
-                (1629, text)
-            }
-            Owner::Index(name) => {
-                (1688, format!("Comment for index '{name}' is too long (max = {most})"))
-            }
+            Owner::Table(name) => DdlError::TableComment(name, most),
+            Owner::Column(name) => DdlError::FieldComment(name, most),
+            Owner::Index(name) => DdlError::IndexComment(name, most),
         }
     }
 }
@@ -57,10 +48,11 @@ pub fn comment(
     if kept.chars().count() <= most {
         return Ok(kept);
     }
-    let (number, text) = owner.too_long();
+    let too_long = owner.too_long();
     if env.strict() {
-        return Err(SqlError::Other(number, "HY000", text));
+        return Err(too_long.into());
     }
+    let (number, _, text) = too_long.parts();
     env.warn(WarningLevel::Warning, number, text);
     Ok(kept.chars().take(most).collect())
 }

@@ -149,7 +149,7 @@ pub fn value_of_new(
                     Kind::Date => ("date", "0000-00-00"),
                     _ => ("datetime", "0000-00-00 00:00:00"),
                 };
-                return Err(RowError::NoDate(kind, value, (&column.name, row)).into());
+                return Err(RowError::NoDate(kind, value, &column.name, row).into());
             }
             Ok(implicit_default(&column.ty))
         }

@@ -1,6 +1,7 @@
 //! CREATE TABLE in its forms.
 
 use super::build::Builder;
+use super::error::DdlError;
 use super::foreign;
 use super::names::check_name;
 use super::{note, options, row_format};
@@ -37,7 +38,7 @@ pub fn create_table(
     if let Some((_, what)) = refused.iter().find(|(written, _)| *written) {
         return Err(SqlError::unsupported(*what));
     }
-    check_name(&create.name.name, 1103, "Incorrect table name")?;
+    check_name(&create.name.name, DdlError::TableName)?;
     let schema = context.schema_of(&create.name)?;
     let catalog = Arc::clone(context.tables.catalog());
     if let Some(query) = &create.query {
@@ -75,11 +76,7 @@ pub fn require_primary_key(def: &TableDef, context: &Context<'_>) -> Result<(), 
     if !wanted || def.clustered().is_some() {
         return Ok(());
     }
-    let text = "Unable to create or change a table without a primary key, when the system variable \
-                'sql_require_primary_key' is set. Add a primary key to the table or unset this variable \
-                to avoid this message. Note that tables without a primary key can cause performance \
-                problems in row-based replication, so please consult your DBA before changing this setting.";
-    Err(SqlError::Other(3750, "HY000", text.into()))
+    Err(DdlError::PrimaryKeyRequired.into())
 }
 
 fn define(
@@ -96,7 +93,7 @@ fn define(
     let applied = options::apply(&create.options, &mut base, context.env)?;
     row_format::settle(&mut base, (create.temporary, false), context.env)?;
     if create.columns.is_empty() && selected.is_empty() {
-        return Err(SqlError::Other(1113, "42000", "A table must have at least 1 column".into()));
+        return Err(DdlError::NoColumns.into());
     }
     let mut builder = Builder::new(&base);
     for column in &create.columns {

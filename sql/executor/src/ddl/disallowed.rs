@@ -4,8 +4,10 @@
 //! be bound for it: a name that is not there is found later. 3. What a CHECK says is a truth value by the way it is
 //! written, not by its type.
 
+use super::error::DdlError;
 use crate::SqlError;
 use parser::ast::{BinaryOp, Call, Expr, Literal, Query, UnaryOp, Visit, walk_expr};
+use planner::PlanError;
 
 /// Where an expression stands, and the name of the column, constraint or index.
 #[derive(Debug, Clone, Copy)]
@@ -80,9 +82,7 @@ pub fn check(expr: &Expr, place: Place<'_>) -> Result<(), SqlError> {
     if let Place::Check(name) = place
         && !is_condition(expr)
     {
-        let text =
-            format!("An expression of non-boolean type specified to a check constraint '{name}'.");
-        return Err(SqlError::Other(3812, "HY000", text));
+        return Err(DdlError::CheckType(name).into());
     }
     let mut finder = Finder { place, found: None };
     finder.expr(expr);
@@ -189,56 +189,24 @@ fn first_name(name: &str) -> &str {
 }
 
 fn refusal(found: Found, place: Place<'_>) -> SqlError {
-    let variable = |name| {
-        let text = format!(
-            "Default value expression of column '{name}' cannot refer user or system variables."
-        );
-        (3772, text)
-    };
-    let (number, text) = match (found, place) {
-        (Found::Aggregate, _) => (1111, "Invalid use of group function".into()),
-        (Found::Window(function), _) => {
-            (3593, format!("You cannot use the window function '{function}' in this context.'"))
-        }
-        (Found::Variable, Place::Check(name)) => {
-            let text = format!(
-                "An expression of a check constraint '{name}' cannot refer to a user or system variable."
-            );
-            (3816, text)
-        }
+    use Place::{Check, Default, Generated, Index};
+    match (&found, place) {
+        (Found::Aggregate, _) => return PlanError::InvalidGroupFunction.into(),
+        (Found::Window(function), _) => return PlanError::WindowPlace(function).into(),
+        (Found::Variable, Check(name)) => DdlError::CheckVariable(name),
         // In MySQL's words, wherever the column or the index stands.
-        (Found::Variable, Place::Generated(n) | Place::Default(n) | Place::Index(n)) => variable(n),
-        (_, Place::Index(name)) => (
-            3758,
-            format!("Expression of functional index '{name}' contains a disallowed function."),
-        ),
-        (found, place) => {
-            let (head, numbers) = head(place);
-            match found {
-                Found::Function(function) => (numbers.0, format!("{head}: {function}.")),
-                _ => (numbers.1, format!("{head}.")),
-            }
+        (Found::Variable, Generated(name) | Default(name) | Index(name)) => {
+            DdlError::DefaultVariable(name)
         }
-    };
-    SqlError::Other(number, "HY000", text)
-}
-
-/// How the refusal of a function begins, its number, and the number where it has no name.
-fn head(place: Place<'_>) -> (String, (u16, u16)) {
-    match place {
-        Place::Generated(name) | Place::Index(name) => (
-            format!("Expression of generated column '{name}' contains a disallowed function"),
-            (3763, 3102),
-        ),
-        Place::Default(name) => (
-            format!("Default value expression of column '{name}' contains a disallowed function"),
-            (3770, 3769),
-        ),
-        Place::Check(name) => (
-            format!("An expression of a check constraint '{name}' contains disallowed function"),
-            (3814, 3815),
-        ),
+        (_, Index(name)) => DdlError::FunctionalFunction(name),
+        (Found::Function(function), Generated(name)) => DdlError::GeneratedFunction(name, function),
+        (Found::Function(function), Default(name)) => DdlError::DefaultFunction(name, function),
+        (Found::Function(function), Check(name)) => DdlError::CheckFunction(name, function),
+        (Found::Nameless, Generated(name)) => DdlError::GeneratedNameConst(name),
+        (Found::Nameless, Default(name)) => DdlError::DefaultNameConst(name),
+        (Found::Nameless, Check(name)) => DdlError::CheckNameConst(name),
     }
+    .into()
 }
 
 /// Whether an expression is written as a condition.

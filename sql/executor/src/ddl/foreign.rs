@@ -6,8 +6,10 @@
 //! over the columns unless `restrict_fk_on_non_standard_key` is off. 3. TIMESTAMP and DATETIME do not go together
 //! here: InnoDB compares their stored bytes, which agree never.
 
+use super::error::DdlError;
 use super::names::missing_key;
 use super::shape::Shape;
+use crate::ExecError;
 use crate::foreign::{Verifier, checked};
 use crate::{Context, SqlError, WarningLevel};
 use catalog::{Definition, ForeignKeyDef, FullName, IndexDef, Referential, TableDef};
@@ -48,11 +50,7 @@ impl Written {
         // MySQL 9 takes the primary key when no columns are written; 8.4 refuses.
         if references.columns.len() != names.len() {
             let name = constraint.map_or("foreign key without name", String::as_str);
-            let text = format!(
-                "Incorrect foreign key definition for '{name}': Key reference and table reference \
-                 don't match"
-            );
-            return Err(SqlError::Other(1239, "42000", text));
+            return Err(DdlError::ForeignColumnCount(name).into());
         }
         let needed = ast::IndexDef {
             kind: ast::IndexKind::Plain,
@@ -114,7 +112,7 @@ fn action(written: Option<ReferenceAction>) -> Referential {
 }
 
 fn cannot_add() -> SqlError {
-    SqlError::Other(1215, "HY000", "Cannot add foreign key constraint".into())
+    DdlError::CannotAddForeignKey.into()
 }
 
 /// Indexes that were made for foreign keys and that others serve for by now go.
@@ -267,21 +265,15 @@ fn parent_of(
 ) -> Result<Option<Arc<Definition>>, SqlError> {
     let (schema, name) = &key.parent;
     if catalog::virtual_schema(schema).is_some() {
-        let text = format!(
-            "REFERENCES command denied to user {} for table '{schema}.{name}'",
-            context.env.account()
-        );
-        return Err(SqlError::Other(1142, "42000", text));
+        let (account, table) = (context.env.account(), format!("{schema}.{name}"));
+        return Err(ExecError::CommandDenied("REFERENCES", &account, &table).into());
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let found =
         catalog.lock_relative(context.client, context.tables, &key.parent, mode, deadline)?;
     match found.filter(|d| d.def.view.is_none()) {
-        None if checks => {
-            let text = format!("Failed to open the referenced table '{name}'");
-            Err(SqlError::Other(1824, "HY000", text))
-        }
+        None if checks => Err(DdlError::CannotOpenParent(name).into()),
         found => Ok(found),
     }
 }
@@ -302,18 +294,11 @@ fn check_columns(def: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
             };
             if let Some((event, action)) = clauses.iter().find(writes) {
                 let clause = format!("{event} {}", action.words());
-                let text = format!(
-                    "Cannot define foreign key with {clause} clause on a generated column."
-                );
-                return Err(SqlError::Other(3104, "HY000", text));
+                return Err(DdlError::ActionOnGenerated(&clause).into());
             }
         }
         if sets_null && !column.ty.nullable {
-            let text = format!(
-                "Column '{}' cannot be NOT NULL: needed in a foreign key constraint '{}' SET NULL",
-                column.name, key.name
-            );
-            return Err(SqlError::Other(1830, "HY000", text));
+            return Err(DdlError::SetNullOfNotNull(&column.name, &key.name).into());
         }
         let uses = |text: &str| text.contains(&quoted(&column.name));
         let stored = |c: &catalog::ColumnDef| {
@@ -324,23 +309,14 @@ fn check_columns(def: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
         }
         let writes = key.on_delete == Referential::SetNull || key.on_update.changes();
         if let Some(check) = def.checks.iter().find(|c| writes && uses(&c.text)) {
-            let text = format!(
-                "Column '{}' cannot be used in a check constraint '{}': needed in a foreign key \
-                 constraint '{}' referential action.",
-                column.name, check.name, key.name
-            );
-            return Err(SqlError::Other(3823, "HY000", text));
+            return Err(DdlError::ActionOnChecked(&column.name, &check.name, &key.name).into());
         }
     }
     Ok(())
 }
 
 fn virtual_column(key: &ForeignKeyDef, column: &str) -> SqlError {
-    let text = format!(
-        "Foreign key '{}' uses virtual column '{column}' which is not supported.",
-        key.name
-    );
-    SqlError::Other(3733, "HY000", text)
+    DdlError::ForeignVirtual(&key.name, column).into()
 }
 
 /// The parent's columns, which must be of the child's types.
@@ -351,12 +327,7 @@ fn joined(
     checks: bool,
 ) -> Result<Vec<usize>, SqlError> {
     let columns = parent.positions(&key.parent_columns).map_err(|missing| {
-        let text = format!(
-            "Failed to add the foreign key constraint. Missing column '{missing}' for constraint '{}' \
-             in the referenced table '{}'",
-            key.name, parent.name
-        );
-        SqlError::Other(3734, "HY000", text)
+        SqlError::from(DdlError::NoParentColumn(missing, &key.name, &parent.name))
     })?;
     for (mine, theirs) in key.columns.iter().zip(&columns) {
         let (mine, theirs) = (&child.columns[*mine], &parent.columns[*theirs]);
@@ -372,12 +343,7 @@ fn joined(
 
 /// 3780.
 pub fn incompatible(key: &ForeignKeyDef, mine: &str, theirs: &str) -> SqlError {
-    let text = format!(
-        "Referencing column '{mine}' and referenced column '{theirs}' in foreign key constraint '{}' are \
-         incompatible.",
-        key.name
-    );
-    SqlError::Other(3780, "HY000", text)
+    DdlError::IncompatibleColumns(mine, theirs, &key.name).into()
 }
 
 /// Whether values of two columns can be compared by a foreign key. Without `foreign_key_checks` the character set of
@@ -404,19 +370,11 @@ fn require_key(
     }
     let name = "restrict_fk_on_non_standard_key";
     let restricted = context.env.system_variable(false, name)? != OwnedDatum::Int(0);
-    let missing = |number, what| {
-        let text = format!(
-            "Failed to add the foreign key constraint. Missing {what} for constraint '{}' in the \
-             referenced table '{}'",
-            key.name, parent.name
-        );
-        Err(SqlError::Other(number, "HY000", text))
-    };
     if restricted {
-        return missing(6125, "unique key");
+        return Err(DdlError::NoParentUniqueKey(&key.name, &parent.name).into());
     }
     if itself || parent.index_of_columns(columns).is_none() {
-        return missing(1822, "index");
+        return Err(DdlError::NoParentIndex(&key.name, &parent.name).into());
     }
     let text = format!(
         "Foreign key '{}' refers to non-unique key or partial key. This is deprecated and will be \

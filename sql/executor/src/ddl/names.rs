@@ -1,21 +1,26 @@
 //! What names may be, and MySQL's errors about them.
 
+use super::error::DdlError;
 use crate::SqlError;
 use catalog::ColumnDef;
+use planner::PlanError;
 use value::name::same_name;
 
 const NAME_CHARS_MAX: usize = 64;
 
-/// A new name's length and characters; `number` and `what` are the error of its kind of thing.
+/// A new name's length and characters; `incorrect` is the error of its kind of thing.
 ///
 /// # Errors
 /// 1059, or the given one.
-pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlError> {
+pub(crate) fn check_name<'n>(
+    name: &'n str,
+    incorrect: fn(&'n str) -> DdlError<'n>,
+) -> Result<(), SqlError> {
     check_constraint_name(name)?;
-    if name.is_empty() || name.ends_with(' ') {
-        return Err(SqlError::Other(number, "42000", format!("{what} '{name}'")));
+    match name.is_empty() || name.ends_with(' ') {
+        true => Err(incorrect(name).into()),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// The name of an index that is none of the primary key: MySQL keeps two names for clustered indexes.
@@ -23,15 +28,14 @@ pub(crate) fn check_name(name: &str, number: u16, what: &str) -> Result<(), SqlE
 /// # Errors
 /// 1059, 1280.
 pub(crate) fn check_index_name(name: &str) -> Result<(), SqlError> {
-    let reserved = |name: &str| SqlError::Other(1280, "42000", format!("{BAD_INDEX} '{name}'"));
     match name {
-        _ if same_name(name, "PRIMARY") => Err(reserved(name)),
-        _ if same_name(name, "GEN_CLUST_INDEX") => Err(reserved("GEN_CLUST_INDEX")),
-        _ => check_name(name, 1280, BAD_INDEX),
+        _ if same_name(name, "PRIMARY") => Err(DdlError::IndexName(name).into()),
+        _ if same_name(name, "GEN_CLUST_INDEX") => {
+            Err(DdlError::IndexName("GEN_CLUST_INDEX").into())
+        }
+        _ => check_name(name, DdlError::IndexName),
     }
 }
-
-const BAD_INDEX: &str = "Incorrect index name";
 
 /// A constraint's name may be anything that is not too long.
 ///
@@ -39,8 +43,7 @@ const BAD_INDEX: &str = "Incorrect index name";
 /// 1059.
 pub(crate) fn check_constraint_name(name: &str) -> Result<(), SqlError> {
     if name.chars().count() > NAME_CHARS_MAX {
-        let text = format!("Identifier name '{name}' is too long");
-        return Err(SqlError::Other(1059, "42000", text));
+        return Err(DdlError::NameTooLong(name).into());
     }
     Ok(())
 }
@@ -52,26 +55,22 @@ pub(crate) fn check_columns(columns: &[ColumnDef]) -> Result<(), SqlError> {
         .enumerate()
         .find(|(at, c)| columns[..*at].iter().any(|before| same_name(&before.name, &c.name)));
     match twice {
-        Some((_, column)) => {
-            let text = format!("Duplicate column name '{}'", column.name);
-            Err(SqlError::Other(1060, "42S21", text))
-        }
+        Some((_, column)) => Err(PlanError::DuplicateColumn(&column.name).into()),
         None => Ok(()),
     }
 }
 
 /// 1054 of a column that a definition names.
 pub(crate) fn not_found(column: &str, table: &str) -> SqlError {
-    SqlError::Other(1054, "42S22", format!("Unknown column '{column}' in '{table}'"))
+    PlanError::UnknownColumn(column, table).into()
 }
 
 /// 1091.
 pub(crate) fn missing_key(name: &str) -> SqlError {
-    let text = format!("Can't DROP '{name}'; check that column/key exists");
-    SqlError::Other(1091, "42000", text)
+    DdlError::CannotDrop(name).into()
 }
 
 /// 1176.
 pub(crate) fn unknown_key(name: &str, table: &str) -> SqlError {
-    SqlError::Other(1176, "42000", format!("Key '{name}' doesn't exist in table '{table}'"))
+    PlanError::UnknownKey(name, table).into()
 }

@@ -1,5 +1,6 @@
 //! Table options: what they mean for a definition, and how SHOW CREATE TABLE prints them.
 
+use super::error::DdlError;
 use super::{Owner, collation_of, comment};
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::TableDef;
@@ -77,11 +78,9 @@ pub fn encryption(value: &str) -> Result<(), SqlError> {
         return Ok(());
     }
     if value.eq_ignore_ascii_case("Y") {
-        let text = "Can't find master key from keyring, please check in the server log if a keyring is loaded \
-                    and initialized successfully.";
-        return Err(SqlError::Other(3185, "HY000", text.into()));
+        return Err(DdlError::NoMasterKey.into());
     }
-    Err(SqlError::Other(3184, "HY000", "Invalid encryption option.".into()))
+    Err(DdlError::EncryptionOption.into())
 }
 
 /// Character sets and collations of a table as they are written, one after the other.
@@ -96,12 +95,7 @@ impl Charsets {
     pub fn charset(&mut self, name: &str) -> Result<(), SqlError> {
         let charset = Charset::named(name)?;
         if let Some(before) = self.0.replace(charset).filter(|before| *before != charset) {
-            let text = format!(
-                "Conflicting declarations: 'CHARACTER SET {}' and 'CHARACTER SET {}'",
-                before.name(),
-                charset.name()
-            );
-            return Err(SqlError::Other(1302, "HY000", text));
+            return Err(DdlError::ConflictingCharsets(before.name(), charset.name()).into());
         }
         Ok(())
     }
@@ -152,16 +146,16 @@ fn check_engine(name: &str, def: &TableDef, env: &mut dyn Environment) -> Result
         env.warn(WarningLevel::Warning, 1266, instead);
         return Ok(true);
     }
-    let text = format!("Unknown storage engine '{name}'");
     let mode = env.system_variable(false, "sql_mode")?;
     let mode = mode
         .datum()
         .as_bytes()
         .map_or_else(String::new, |b| String::from_utf8_lossy(b).into_owned());
+    let unknown = DdlError::UnknownEngine(name);
     if mode.contains("NO_ENGINE_SUBSTITUTION") {
-        return Err(SqlError::Other(1286, "42000", text));
+        return Err(unknown.into());
     }
-    env.warn(WarningLevel::Warning, 1286, text);
+    env.warn(WarningLevel::Warning, 1286, unknown.to_string());
     // A table that is there keeps the engine it has.
     if def.columns.is_empty() {
         env.warn(WarningLevel::Warning, 1266, instead);

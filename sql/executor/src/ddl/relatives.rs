@@ -4,6 +4,7 @@
 //! column's type. 2. A renamed column is renamed in the definitions of the tables that refer to it; they are locked
 //! first, and where nothing that concerns them changes they are not locked at all.
 
+use super::error::DdlError;
 use super::foreign::{compatible, incompatible};
 use super::shape::Shape;
 use crate::foreign::checked;
@@ -87,11 +88,9 @@ fn kept_columns(
     let mut after = Vec::new();
     for at in before {
         let Some(to) = shape.slots.iter().position(|s| s.token == *at) else {
-            let text = format!(
-                "Cannot drop column '{}': needed in a foreign key constraint '{}' of table '{}'",
-                old.columns[*at].name, key.name, child.name
+            return Err(
+                DdlError::ChildNeedsColumn(&old.columns[*at].name, &key.name, &child.name).into()
             );
-            return Err(SqlError::Other(1829, "HY000", text));
         };
         after.push(to);
     }
@@ -104,7 +103,7 @@ fn kept_columns(
         }
         if checks && is_rewritten(&from.ty, &to.ty) {
             let table = format!("{}.{}", child.schema, child.name);
-            return Err(retyped(&from.name, &key.name, Some(&table), 1833));
+            return Err(DdlError::ChildUsesColumn(&from.name, &key.name, &table).into());
         }
     }
     let served = match old.unique_over(before) {
@@ -129,7 +128,7 @@ pub fn keep_types(old: &TableDef, new: &TableDef, context: &Context<'_>) -> Resu
         let Some(before) = old.foreign_keys.iter().find(|k| k.name == key.name) else { continue };
         for (from, to) in before.columns.iter().zip(&key.columns) {
             if is_rewritten(&old.columns[*from].ty, &new.columns[*to].ty) {
-                return Err(retyped(&old.columns[*from].name, &key.name, None, 1832));
+                return Err(DdlError::ForeignUsesColumn(&old.columns[*from].name, &key.name).into());
             }
         }
     }
@@ -147,16 +146,8 @@ fn is_rewritten(from: &ColumnType, to: &ColumnType) -> bool {
     like != *from && !wider
 }
 
-fn retyped(column: &str, key: &str, table: Option<&str>, number: u16) -> SqlError {
-    let of = table.map_or(String::new(), |table| format!(" of table '{table}'"));
-    let text =
-        format!("Cannot change column '{column}': used in a foreign key constraint '{key}'{of}");
-    SqlError::Other(number, "HY000", text)
-}
-
 fn needed_index(name: &str) -> SqlError {
-    let text = format!("Cannot drop index '{name}': needed in a foreign key constraint");
-    SqlError::Other(1553, "HY000", text)
+    DdlError::ForeignNeedsIndex(name).into()
 }
 
 /// The foreign keys of a table keep an index.
@@ -180,11 +171,7 @@ pub fn keep_columns(old: &TableDef, shape: &Shape) -> Result<(), SqlError> {
         let gone = |token: &&usize| shape.slots.iter().all(|s| s.token != **token);
         if let Some(token) = key.columns.iter().find(gone) {
             let column = old.columns.get(*token).map_or("", |c| c.name.as_str());
-            let text = format!(
-                "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
-                key.name
-            );
-            return Err(SqlError::Other(1828, "HY000", text));
+            return Err(DdlError::ForeignNeedsColumn(column, &key.name).into());
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! 1. Under `innodb_strict_mode` what cannot be is refused behind a warning (1478) that says why; without, the warning
 //! says what is made instead, and the option is forgotten.
 
+use super::error::DdlError;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::TableDef;
 
@@ -34,16 +35,10 @@ pub fn settle(
     }
     env.warn(WarningLevel::Warning, 1478, problem);
     Err(match altered {
-        false => {
-            let text = format!("Table storage engine for '{}' doesn't have this option", def.name);
-            SqlError::Other(1031, "HY000", text)
-        }
+        false => SqlError::from(DdlError::NoSuchOption(&def.name)),
         true => {
             let option = if what == FORMAT { "ROW_TYPE" } else { BLOCK };
-            let text = format!(
-                "Table storage engine 'InnoDB' does not support the create option '{option}'"
-            );
-            SqlError::Other(1478, "HY000", text)
+            SqlError::from(DdlError::CreateOption(option))
         }
     })
 }
@@ -73,9 +68,7 @@ fn of_temporary(
     env: &mut dyn Environment,
 ) -> Result<(), SqlError> {
     if strict {
-        let text =
-            "CREATE TEMPORARY TABLE is not allowed with ROW_FORMAT=COMPRESSED or KEY_BLOCK_SIZE.";
-        return Err(SqlError::Other(3500, "HY000", text.into()));
+        return Err(DdlError::CompressedTemporary.into());
     }
     let mut warn = |text: &str| env.warn(WarningLevel::Warning, 1478, text.into());
     if option(def, BLOCK).is_some() {

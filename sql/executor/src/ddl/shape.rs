@@ -5,6 +5,7 @@
 //! tokens until [`Shape::definition`] turns them into positions. 2. Old names find columns as they were
 //! when the statement began, so two columns can exchange their names.
 
+use super::error::DdlError;
 use super::names::{missing_key, not_found};
 use crate::indexes::follow_types;
 use crate::{Environment, SqlError};
@@ -224,8 +225,7 @@ impl Shape {
     pub fn definition(&self, old: &TableDef) -> Result<TableDef, SqlError> {
         let mut columns = self.columns();
         if columns.iter().all(|c| c.hidden) {
-            let text = "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
-            return Err(SqlError::Other(1090, "42000", text.into()));
+            return Err(DdlError::AllColumnsDropped.into());
         }
         super::names::check_columns(&columns)?;
         let position = |token| self.slots.iter().position(|s| s.token == token).unwrap_or_default();

@@ -3,12 +3,14 @@
 //! 1. A view's query is planned when the view is made: names must exist then, and its columns and types are
 //! what the plan yields. 2. Unqualified names lie in the schema that was current then.
 
+use super::error::DdlError;
 use super::names::check_name;
 use super::note;
 use crate::{Context, Outcome, SqlError};
 use catalog::{CatalogError, ColumnDef, DefaultValue, FullName, TableDef, ViewDef};
 use parser::ast::{self, CheckOption, ViewAlgorithm};
 use parser::token::TokenKind;
+use planner::PlanError;
 use planner::canonical::QueryTexts;
 use planner::query_plan::QueryStatement;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ pub fn create_view(
     must_exist: bool,
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
-    check_name(&create.name.name, 1103, "Incorrect table name")?;
+    check_name(&create.name.name, DdlError::TableName)?;
     let schema = context.schema_of(&create.name)?;
     let catalog = Arc::clone(context.tables.catalog());
     if catalog.schema(&schema).is_none() {
@@ -35,8 +37,7 @@ pub fn create_view(
     for (table, _) in &plan.tables {
         let def = context.tables.def(*table);
         if def.temporary {
-            let text = format!("View's SELECT refers to a temporary table '{}'", def.name);
-            return Err(SqlError::Other(1352, "HY000", text));
+            return Err(DdlError::ViewOfTemporary(&def.name).into());
         }
     }
     // What MySQL's printed form is not known of stays as it is written.
@@ -51,44 +52,54 @@ pub fn create_view(
     });
     let names = if own_names { &texts.names } else { &create.columns };
     let columns = result_columns(names, &plan, true, context)?;
-    let QueryTexts { full: query, shown: text, home: database, .. } = texts;
     let block = planner::resolve::resolve(&mut context.planning(), &create.query)?.block;
     let updatable =
         create.algorithm != ViewAlgorithm::TempTable && planner::resolve::is_updatable(&block);
     if create.check.is_some() && !updatable {
-        let text = format!("CHECK OPTION on non-updatable view '{schema}.{}'", create.name.name);
-        return Err(SqlError::Other(1368, "HY000", text));
+        return Err(DdlError::CheckOption(&schema, &create.name.name).into());
     }
     let collation = catalog.schema(&schema).map_or(context.env.server_collation(), |s| s.collation);
     let mut def = TableDef::new(&schema, &create.name.name, columns, collation);
     def.comment = "VIEW".into();
     def.created_us = context.env.now_us();
-    let connection = context.env.connection_collation();
-    def.view = Some(Box::new(ViewDef {
-        query,
-        text,
-        database,
-        algorithm: match create.algorithm {
-            ViewAlgorithm::Undefined => "UNDEFINED",
-            ViewAlgorithm::Merge => "MERGE",
-            ViewAlgorithm::TempTable => "TEMPTABLE",
-        }
-        .into(),
-        definer: definer(create, context),
-        invoker: create.invoker.unwrap_or(false),
-        check: create.check.map(|check| match check {
-            CheckOption::Cascaded => "CASCADED".into(),
-            CheckOption::Local => "LOCAL".into(),
-        }),
-        updatable,
-        listed: !create.columns.is_empty(),
-        client_charset: connection.charset().name().into(),
-        connection_collation: connection.name().into(),
-    }));
+    def.view = Some(Box::new(view_def(create, texts, updatable, context)));
     let deadline = context.env.lock_deadline();
     let how = (create.or_replace, must_exist);
     catalog.create_view(context.client, context.tables, def, how, deadline)?;
     Ok(Outcome::default())
+}
+
+/// What the dictionary keeps of a view besides its columns.
+fn view_def(
+    create: &ast::CreateView,
+    texts: QueryTexts,
+    updatable: bool,
+    context: &Context<'_>,
+) -> ViewDef {
+    let QueryTexts { full: query, shown: text, home: database, .. } = texts;
+    let connection = context.env.connection_collation();
+    let algorithm = match create.algorithm {
+        ViewAlgorithm::Undefined => "UNDEFINED",
+        ViewAlgorithm::Merge => "MERGE",
+        ViewAlgorithm::TempTable => "TEMPTABLE",
+    };
+    let check = create.check.map(|check| match check {
+        CheckOption::Cascaded => "CASCADED".into(),
+        CheckOption::Local => "LOCAL".into(),
+    });
+    ViewDef {
+        query,
+        text,
+        database,
+        algorithm: algorithm.into(),
+        definer: definer(create, context),
+        invoker: create.invoker.unwrap_or(false),
+        check,
+        updatable,
+        listed: !create.columns.is_empty(),
+        client_charset: connection.charset().name().into(),
+        connection_collation: connection.name().into(),
+    }
 }
 
 /// DROP VIEW.
@@ -113,16 +124,14 @@ pub fn drop_view(drop: &ast::DropView, context: &mut Context<'_>) -> Result<Outc
 /// What a view's query may not hold.
 fn refuse(create: &ast::CreateView, text: &str) -> Result<(), SqlError> {
     if create.query.into.is_some() {
-        let text = "View's SELECT contains a 'INTO' clause";
-        return Err(SqlError::Other(1350, "HY000", text.into()));
+        return Err(DdlError::ViewClause("INTO").into());
     }
     let mut lexer = parser::lex::Lexer::new(text.as_bytes(), 0, parser::SqlMode::default());
     loop {
         match lexer.next_token().kind {
             TokenKind::End | TokenKind::Bad => return Ok(()),
             TokenKind::UserVar | TokenKind::SystemAt => {
-                let text = "View's SELECT contains a variable or parameter";
-                return Err(SqlError::Other(1351, "HY000", text.into()));
+                return Err(DdlError::ViewVariable.into());
             }
             _ => {}
         }
@@ -141,9 +150,7 @@ pub fn result_columns(
 ) -> Result<Vec<ColumnDef>, SqlError> {
     let outputs = &plan.query.outputs;
     if !names.is_empty() && names.len() != outputs.len() {
-        let text = "In definition of view, derived table or common table expression, SELECT list and \
-                    column names list have different column counts";
-        return Err(SqlError::Other(1353, "HY000", text.into()));
+        return Err(PlanError::ColumnListCount.into());
     }
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(outputs.len());
     for (position, output) in outputs.iter().enumerate() {
@@ -153,7 +160,7 @@ pub fn result_columns(
             None if result.name.chars().count() > 64 => format!("Name_exp_{}", position + 1),
             None => result.name.clone(),
         };
-        check_name(&name, 1166, "Incorrect column name")?;
+        check_name(&name, DdlError::ColumnName)?;
         let tables = plan.tables.iter().map(|(table, _)| context.tables.def(*table));
         let source = tables
             .filter(|def| def.name == result.org_table && def.schema == result.schema)

@@ -6,11 +6,13 @@
 //! when columns come or go ([`Rows::Relaid`]), as often as [`ROW_VERSIONS_MAX`] says. 3. Else they are copied. 4. Affected
 //! rows, and what ALGORITHM and LOCK permit, are those of the way that MySQL goes ([`Way`]).
 
-use super::alter::AlterRequest;
+use super::actions::AlterRequest;
+use super::error::DdlError;
 use super::shape::Shape;
 use crate::SqlError;
 use catalog::{ColumnDef, DefaultValue, ROW_VERSIONS_MAX, TableDef};
 use parser::ast::AlterHow;
+use planner::PlanError;
 use value::name::same_name;
 use value::{ColumnType, KeyPart, Kind};
 
@@ -172,75 +174,75 @@ pub fn way_of(
     if old.temporary {
         return Way::Temporary;
     }
-    let mut way = Way::Instant;
-    let mut at_least = |w: Way| way = way.max(w);
-    let had_primary = old.clustered().map(|p| p.id);
-    let has_primary = new.clustered().map(|p| p.id);
+    let origins = shape.origins();
+    let columns = new.columns.iter().zip(&origins).map(|(column, origin)| match origin {
+        Some(at) => way_of_changed(&old.columns[*at], column, strict),
+        None => way_of_added(column),
+    });
+    let way = columns.fold(way_of_keys(old, new), Way::max);
+    let survivors: Vec<usize> = origins.iter().flatten().copied().collect();
+    let rebuilt = request.force || request.options.engine || old.options != new.options;
+    let retyped = has_new_check(old, new) || !request.order_by.is_empty();
+    way.max(if rebuilt || !survivors.is_sorted() { Way::InPlace("") } else { Way::Instant })
+        .max(if asks_for_new_default(old, new) { Way::Copy("") } else { Way::Instant })
+        .max(if retyped { RETYPED } else { Way::Instant })
+}
+
+/// What MySQL says of most of what it copies.
+const RETYPED: Way = Way::Copy("Cannot change column type INPLACE");
+
+/// How MySQL would bring the indexes about.
+fn way_of_keys(old: &TableDef, new: &TableDef) -> Way {
+    let (had_primary, has_primary) = (old.clustered().map(|p| p.id), new.clustered().map(|p| p.id));
     let lost = old.primary().is_some() && new.primary().is_none();
     if lost || (had_primary.is_some() && has_primary.is_none()) {
-        at_least(Way::Copy(
+        return Way::Copy(
             "Dropping a primary key is not allowed without also adding a new primary key",
-        ));
+        );
     }
-    if had_primary != has_primary || request.force || request.options.engine {
-        at_least(Way::InPlace(""));
-    }
-    let new_index = new.indexes.iter().any(|i| i.id == base::IndexId(0));
+    let is_new = new.indexes.iter().any(|i| i.id == base::IndexId(0));
     let dropped = old.indexes.iter().any(|o| !new.indexes.iter().any(|i| i.id == o.id));
-    if new_index || dropped || old.options != new.options {
-        at_least(Way::InPlace(""));
+    match had_primary != has_primary || is_new || dropped {
+        true => Way::InPlace(""),
+        false => Way::Instant,
     }
-    let origins = shape.origins();
-    let survivors: Vec<usize> = origins.iter().flatten().copied().collect();
-    if !survivors.is_sorted() {
-        at_least(Way::InPlace(""));
-    }
-    for (column, origin) in new.columns.iter().zip(&origins) {
-        let Some(from) = origin.map(|at| &old.columns[at]) else {
-            let stored = column.generated.as_ref().is_some_and(|g| g.stored);
-            if stored {
-                at_least(Way::Copy(""));
-            } else if column.auto_increment {
-                at_least(Way::InPlace("Adding an auto-increment column requires a lock"));
-            }
-            continue;
-        };
-        let same = ColumnType { nullable: column.ty.nullable, ..from.ty } == column.ty;
-        let widened = from.ty.kind == Kind::VarChar
-            && ColumnType { length: column.ty.length, nullable: column.ty.nullable, ..from.ty }
-                == column.ty
-            && column.ty.length >= from.ty.length
-            && (from.ty.bytes_max() > 255) == (column.ty.bytes_max() > 255);
-        if from.auto_increment != column.auto_increment {
-            at_least(Way::Copy("Cannot change column type INPLACE"));
+}
+
+/// How MySQL would add a column.
+fn way_of_added(column: &ColumnDef) -> Way {
+    match column.generated.as_ref().is_some_and(|g| g.stored) {
+        true => Way::Copy(""),
+        false if column.auto_increment => {
+            Way::InPlace("Adding an auto-increment column requires a lock")
         }
-        let widened = widened || has_more_members(&from.ty, &column.ty);
-        if !same && !widened {
-            at_least(Way::Copy("Cannot change column type INPLACE"));
-        } else if !(same || has_more_members(&from.ty, &column.ty))
-            || from.ty.nullable != column.ty.nullable
-        {
-            at_least(Way::InPlace(""));
+        false => Way::Instant,
+    }
+}
+
+/// How MySQL would make `column` of `from`.
+fn way_of_changed(from: &ColumnDef, column: &ColumnDef, strict: bool) -> Way {
+    let like = ColumnType { nullable: column.ty.nullable, ..from.ty };
+    let same = like == column.ty;
+    let longer = from.ty.kind == Kind::VarChar
+        && ColumnType { length: column.ty.length, ..like } == column.ty
+        && column.ty.length >= from.ty.length
+        && (from.ty.bytes_max() > 255) == (column.ty.bytes_max() > 255);
+    let more_members = has_more_members(&from.ty, &column.ty);
+    let retyped = from.auto_increment != column.auto_increment
+        || !(same || longer || more_members)
+        || !is_computed_alike(from, column);
+    let refuses_null = from.ty.nullable && !column.ty.nullable && !strict;
+    match retyped {
+        // Of two reasons, the one that comes last in the alphabet.
+        _ if refuses_null => {
+            Way::Copy("cannot silently convert NULL values, as required in this SQL_MODE")
         }
-        if from.ty.nullable && !column.ty.nullable && !strict {
-            at_least(Way::Copy(
-                "cannot silently convert NULL values, as required in this SQL_MODE",
-            ));
+        true => RETYPED,
+        false if !(same || more_members) || from.ty.nullable != column.ty.nullable => {
+            Way::InPlace("")
         }
-        if from.generated.as_ref().map(|g| &g.text) != column.generated.as_ref().map(|g| &g.text) {
-            at_least(Way::Copy("Cannot change column type INPLACE"));
-        }
+        false => Way::Instant,
     }
-    if asks_for_new_default(old, new) {
-        at_least(Way::Copy(""));
-    }
-    if has_new_check(old, new) {
-        at_least(Way::Copy("Cannot change column type INPLACE"));
-    }
-    if !request.order_by.is_empty() {
-        at_least(Way::Copy("Cannot change column type INPLACE"));
-    }
-    way
 }
 
 /// Whether rows must be looked at for a check. Names tell nothing: they follow the table's.
@@ -280,18 +282,10 @@ pub fn check_work(how: &AlterHow, rows: Rows, new: &TableDef) -> Result<(), SqlE
     if rows.are_kept() && !builds {
         return Ok(());
     }
-    let refuse = |what: &str, other: &str| {
-        let text = format!("{what} is not supported for this operation. Try {other}.");
-        Err(SqlError::Other(1845, "0A000", text))
-    };
+    let refuse = |what: &str, other: &str| Err(DdlError::NotSupported(what, other).into());
     if how.algorithm.as_deref() == Some("INSTANT") {
         if rows == Rows::Exhausted {
-            let text = format!(
-                "Maximum row versions reached for table {}/{}. No more columns can be added or dropped \
-                 instantly. Please use COPY/INPLACE.",
-                new.schema, new.name
-            );
-            return Err(SqlError::Other(4092, "HY000", text));
+            return Err(DdlError::TooManyVersions(&new.schema, &new.name).into());
         }
         return refuse("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE");
     }
@@ -307,21 +301,18 @@ pub fn check_how(how: &AlterHow, way: Way) -> Result<(), SqlError> {
     let lock = how.lock.as_deref().unwrap_or("DEFAULT");
     let refuse = |what: &str, reason: &str, other: &str| {
         if reason.is_empty() {
-            let text = format!("{what} is not supported for this operation. Try {other}.");
-            return Err(SqlError::Other(1845, "0A000", text));
+            return Err(DdlError::NotSupported(what, other).into());
         }
-        let text = format!("{what} is not supported. Reason: {reason}. Try {other}.");
-        Err(SqlError::Other(1846, "0A000", text))
+        Err(DdlError::NotSupportedBecause(what, reason, other).into())
     };
     match (algorithm, way) {
         ("INSTANT", _) if lock != "DEFAULT" => {
-            let text = "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE";
-            Err(SqlError::Other(1221, "HY000", text.into()))
+            Err(PlanError::IncorrectUsage("ALGORITHM=INSTANT", "LOCK=NONE/SHARED/EXCLUSIVE").into())
         }
         ("INSTANT" | "INPLACE", Way::Temporary) => {
             refuse(&format!("ALGORITHM={algorithm}"), "", "ALGORITHM=COPY")
         }
-        ("INSTANT", Way::Copy("Cannot change column type INPLACE")) => {
+        ("INSTANT", RETYPED) => {
             let reason = "Need to rebuild the table to change column type";
             refuse("ALGORITHM=INSTANT", reason, "ALGORITHM=COPY/INPLACE")
         }

@@ -80,7 +80,7 @@ pub fn duplicate_child(
     let record = values.iter().map(text).collect::<Vec<_>>().join("-");
     let index = child.indexes.iter().find(|i| i.id == index).map_or("PRIMARY", |i| &i.name);
     let (parent, child) = (&parent.name, &child.name);
-    RowError::DuplicateChild { parent, record: &record, child, index }.into()
+    RowError::DuplicateChild(parent, &record, child, index).into()
 }
 
 /// 3008, and what InnoDB says behind it.

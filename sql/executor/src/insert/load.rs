@@ -7,6 +7,7 @@
 use super::records::Records;
 use super::subqueries::{self, leaf};
 use super::{Inserter, stored};
+use crate::ExecError;
 use crate::files::{self, Format};
 use crate::write::compute::RowShape;
 use crate::write::convert::{convert, default_of, implicit_default};
@@ -47,9 +48,7 @@ pub fn run(
 
 /// 3948.
 pub fn local_disabled() -> SqlError {
-    let text =
-        "Loading local data is disabled; this must be enabled on both the client and server sides";
-    SqlError::Other(3948, "42000", text.into())
+    ExecError::LocalDisabled.into()
 }
 
 /// The type that the file's fields have.
@@ -65,7 +64,7 @@ fn text_type(plan: &LoadPlan, env: &dyn Environment) -> Result<ColumnType, SqlEr
         Some(charset) => charset.default_collation(),
         None if name.eq_ignore_ascii_case("binary") => Collation::Binary,
         None => {
-            return Err(SqlError::Other(1115, "42000", format!("Unknown character set: '{name}'")));
+            return Err(ExecError::UnknownCharset(&name).into());
         }
     };
     Ok(ColumnType::large(Kind::LongText, collation))

@@ -3,6 +3,7 @@
 //! 1. A field that is `\N`, or the word NULL without quotes in a file whose fields have quotes, is NULL. 2. A
 //!    quote ends its field only where the field or the line ends behind it; two of them are one.
 
+use crate::ExecError;
 use crate::SqlError;
 use crate::files::Format;
 use std::io::Read;
@@ -73,8 +74,7 @@ impl<'r> Records<'r> {
             let (field, end) = self.field()?;
             bytes += field.as_ref().map_or(0, Vec::len);
             if bytes > LINE_BYTES_MAX {
-                let text = "A line of the file is too long".into();
-                return Err(SqlError::Other(1105, "HY000", text));
+                return Err(ExecError::LineTooLong.into());
             }
             self.fields.push(field);
             if !matches!(end, End::Field) {
@@ -152,9 +152,10 @@ impl<'r> Records<'r> {
             self.at = 0;
             let held = self.buffer.len();
             self.buffer.resize(held + CHUNK_BYTES, 0);
-            let read = self.source.read(&mut self.buffer[held..]).map_err(|error| {
-                SqlError::Other(2, "HY000", format!("Error reading file ({error})"))
-            })?;
+            let read = self
+                .source
+                .read(&mut self.buffer[held..])
+                .map_err(|error| SqlError::from(ExecError::CannotRead(&error)))?;
             self.buffer.truncate(held + read);
             self.ended = read == 0;
         }

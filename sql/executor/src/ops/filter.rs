@@ -3,6 +3,7 @@
 use super::{Operator, Run};
 use crate::SqlError;
 use expr::{Expr, Frame};
+use planner::PlanError;
 
 /// One row without leaves.
 pub struct One {
@@ -77,7 +78,7 @@ pub struct Limit<'p> {
 /// 1210 for anything but a non-negative integer.
 pub fn limit_value(expr: &Expr, run: &mut Run<'_>, frame: &Frame) -> Result<u64, SqlError> {
     let value = run.eval(expr, frame)?;
-    let wrong = || SqlError::Other(1210, "HY000", "Incorrect arguments to LIMIT".into());
+    let wrong = || SqlError::from(PlanError::WrongArguments("LIMIT"));
     value.get().as_u64().ok_or_else(wrong)
 }
 

@@ -7,6 +7,7 @@ use super::cells::Cells;
 use super::derived::Leaf;
 use super::store::RowStore;
 use super::{Operator, Run};
+use crate::ExecError;
 use crate::{Environment, SqlError, WarningLevel};
 use expr::functions::json;
 use expr::{Frame, OwnedDatum, Typed, Value};
@@ -125,8 +126,7 @@ fn cell(
     let several;
     let value = match found.as_slice() {
         [] => {
-            let text = format!("Missing value for JSON_TABLE column '{name}'");
-            return settle(on_empty, || SqlError::Other(3665, "22035", text));
+            return settle(on_empty, || SqlError::from(ExecError::MissingJsonValue(name)));
         }
         [one] => *one,
         all => {

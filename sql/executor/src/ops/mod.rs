@@ -45,6 +45,7 @@ mod tests;
 
 pub use filter::limit_value;
 
+use crate::ExecError;
 use crate::memory::Budget;
 use crate::rows::check_killed;
 use crate::{Environment, SqlError};
@@ -168,8 +169,7 @@ impl<'s> Statement<'s> {
     fn look(&self) -> Result<(), SqlError> {
         check_killed()?;
         if self.deadline.is_some_and(|deadline| host::clock::now() > deadline) {
-            let text = "Query execution was interrupted, maximum statement execution time exceeded";
-            return Err(SqlError::Other(3024, "HY000", text.into()));
+            return Err(ExecError::TimedOut.into());
         }
         Ok(())
     }

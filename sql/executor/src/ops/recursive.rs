@@ -8,6 +8,7 @@ use super::sets::SetLeaf;
 use super::store::RowStore;
 use super::table::{KeyTable, hash};
 use super::{Operator, Run, Statement};
+use crate::ExecError;
 use crate::memory::Charge;
 use crate::{Environment, SqlError};
 use catalog::ColumnDef;
@@ -89,12 +90,7 @@ impl<'p> Recursive<'p> {
             _ => 1000,
         };
         if self.rounds > most {
-            let text = format!(
-                "Recursive query aborted after {} iterations. Try increasing \
-                 @@cte_max_recursion_depth to a larger value.",
-                self.rounds
-            );
-            return Err(SqlError::Other(3636, "HY000", text));
+            return Err(ExecError::TooManyRounds(self.rounds).into());
         }
         Ok(())
     }
@@ -178,9 +174,6 @@ fn stored(
     let mut scratch = Vec::new();
     match value::coerce(value, Some(from), &column.ty, &env.convert_mode(), &mut scratch) {
         Ok(coerced) => Ok(OwnedDatum::of(&coerced.value)),
-        Err(error) => {
-            let (number, state, text) = error.parts(table, &column.name, 1);
-            Err(SqlError::Other(number, state, text))
-        }
+        Err(error) => Err(expr::convert_error(&error, (table, &column.name), 1)),
     }
 }

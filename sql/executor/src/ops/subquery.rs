@@ -11,6 +11,7 @@ use super::keys::Rule;
 use super::store::RowStore;
 use super::table::{KeyTable, hash};
 use super::{Run, Statement};
+use crate::ExecError;
 use crate::memory::Charge;
 use crate::{Environment, SqlError};
 use expr::eval::compare;
@@ -103,8 +104,7 @@ impl<'p> SubplanState<'p> {
                 outputs.iter().map(own).collect::<Result<Vec<_>, SqlError>>()
             })?;
             if block.next(st, env, Some(row))? {
-                let text = "Subquery returns more than 1 row";
-                return Err(SqlError::Other(1242, "21000", text.into()));
+                return Err(ExecError::SubqueryRows.into());
             }
         }
         let found = value(&values);

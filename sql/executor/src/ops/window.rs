@@ -15,6 +15,7 @@ use crate::SqlError;
 use crate::memory::Charge;
 use expr::aggregate::AggregateCall;
 use expr::{Expr, Frame, OwnedDatum, Typed, Value};
+use planner::PlanError;
 use planner::query_plan::{
     FrameBound, FrameOffset, Window, WindowCall, WindowFrame, WindowFunction as W,
 };
@@ -506,11 +507,7 @@ fn ntile(at: usize, len: usize, buckets: usize) -> usize {
 /// A number of rows of a frame.
 fn frame_rows(number: &Expr, run: &mut Run<'_>, frame: &Frame) -> Result<usize, SqlError> {
     let value = run.eval(number, frame)?;
-    let wrong = || {
-        let text = "Window '<unnamed window>': frame start or end is negative, NULL or of \
-                    non-integral type";
-        SqlError::Other(3586, "HY000", text.into())
-    };
+    let wrong = || SqlError::from(PlanError::FrameBound("<unnamed window>"));
     value.get().as_u64().map(|n| n as usize).ok_or_else(wrong)
 }
 
@@ -525,7 +522,7 @@ fn whole(
     if value.get().is_null() {
         return Ok(None);
     }
-    let wrong = || SqlError::Other(1210, "HY000", format!("Incorrect arguments to {function}"));
+    let wrong = || SqlError::from(PlanError::WrongArguments(function));
     value.get().as_u64().map(|n| Some(n as usize)).ok_or_else(wrong)
 }
 

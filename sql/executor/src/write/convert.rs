@@ -49,7 +49,7 @@ fn refuse_zero_date(
         Kind::Date => value::Date::ZERO.to_string(),
         _ => value::DateTime::ZERO.with_fsp(column.ty.decimals.min(6)).to_string(),
     };
-    Err(RowError::NoDate(kind, &shown, (&column.name, 1)).into())
+    Err(RowError::NoDate(kind, &shown, &column.name, 1).into())
 }
 
 /// CURRENT_TIMESTAMP(`fsp`) for a column.
@@ -93,10 +93,7 @@ pub fn convert(
             }
             Ok(OwnedDatum::of(&coerced.value))
         }
-        Err(error) => {
-            let (number, state, text) = error.parts(table, &column.name, row);
-            Err(SqlError::Other(number, state, text))
-        }
+        Err(error) => Err(expr::convert_error(&error, (table, &column.name), row)),
     }
 }
 

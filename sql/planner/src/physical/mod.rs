@@ -23,6 +23,7 @@ mod skip;
 mod variables;
 
 use crate::PlanContext;
+use crate::error::PlanError;
 use crate::literals::Literals;
 use crate::logical::{
     Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, WindowUse, column_of, conjunction, leaf_bit,
@@ -148,8 +149,7 @@ impl<'a> Planner<'a> {
     /// Plans a block that was transformed.
     pub(crate) fn block(&mut self, mut block: Block) -> Result<QueryPlan, SqlError> {
         if block.leaves.len() > LEAVES_MAX {
-            let text = format!("Too many tables; MySQL can only use {LEAVES_MAX} tables in a join");
-            return Err(SqlError::Other(1116, "HY000", text));
+            return Err(PlanError::TooManyTables(LEAVES_MAX).into());
         }
         let outer_depth = block.outer_depth();
         let needed = needed_columns(&mut block);

@@ -4,8 +4,8 @@
 //!    1052. 2. HAVING sees outputs and group keys alone, ORDER BY outputs first. 3. A subquery in the select list sees
 //!    the items before its own; none sees an aggregate (1247) or a window function (3594) by its alias.
 
-use super::error;
 use super::names::{Scope, ambiguous, written};
+use crate::error::PlanError;
 use crate::logical::{GROUP_LEAF, LeafColumn, WINDOW_LEAF};
 use crate::plan::Output;
 use expr::SqlError;
@@ -133,10 +133,8 @@ impl Scope {
         &self,
         column: &ast::ColumnRef,
     ) -> Result<Option<Typed>, SqlError> {
-        let unsupported = |why: &str| {
-            let text = format!("Reference '{}' not supported ({why})", written(column));
-            error(1247, "42S22", text)
-        };
+        let unsupported =
+            |why: &str| SqlError::from(PlanError::ReferenceNotSupported(&written(column), why));
         let Some(output) = self.output_named(column)? else {
             let later = column.table.is_none()
                 && self.later.iter().any(|name| same_name(name, &column.column));
@@ -168,10 +166,7 @@ fn refuse_window(output: &Output) -> Result<(), SqlError> {
         return Ok(());
     }
     let name = &output.column.name;
-    let text = format!(
-        "You cannot use the alias '{name}' of an expression containing a window function in this context.'"
-    );
-    Err(error(3594, "HY000", text))
+    Err(PlanError::WindowAlias(name).into())
 }
 
 /// Whether an output is a plain column.

@@ -4,10 +4,11 @@
 //!    block (a view) moves them to the tables that it is made of. 2. Names are resolved in MySQL's order: FROM,
 //!    WHERE, SET, ORDER BY. 3. A subquery does not read a target, but in a derived table, whose rows are kept.
 
+use super::Resolver;
 use super::names::Scope;
 use super::updatable::{check_of, is_join, is_target, not_a_column, several_tables, view_of};
-use super::{Resolver, error};
 use crate::PlanContext;
+use crate::error::PlanError;
 use crate::logical::{Block, Leaf, Source, conjunction, conjuncts, subquery_of};
 use crate::make::Builder;
 use crate::physical::Planner;
@@ -79,8 +80,7 @@ pub fn plan_update(
     let several = is_several(&update.tables);
     let clauses = [(!update.order_by.is_empty(), "ORDER BY"), (update.limit.is_some(), "LIMIT")];
     if let Some((_, clause)) = clauses.iter().find(|(written, _)| several && *written) {
-        let text = format!("Incorrect usage of UPDATE and {clause}");
-        return Err(error(1221, "HY000", text));
+        return Err(PlanError::IncorrectUsage("UPDATE", clause).into());
     }
     let written = Written {
         verb: "UPDATE",
@@ -109,8 +109,7 @@ pub fn plan_delete(
 ) -> Result<ChangePlan, SqlError> {
     let targets = &delete.targets;
     if let Some(twice) = (1..targets.len()).find(|n| targets[..*n].contains(&targets[*n])) {
-        let text = format!("Not unique table/alias: '{}'", targets[twice].name);
-        return Err(error(1066, "42000", text));
+        return Err(PlanError::NotUniqueTable(&targets[twice].name).into());
     }
     let written = Written {
         verb: "DELETE",
@@ -146,7 +145,7 @@ pub(super) fn output(value: Typed) -> Output {
 }
 
 fn not_updatable(name: &str, verb: &str) -> SqlError {
-    error(1288, "HY000", format!("The target table {name} of the {verb} is not updatable"))
+    PlanError::NotUpdatable(name, verb).into()
 }
 
 impl Resolver<'_, '_> {
@@ -224,10 +223,9 @@ impl Resolver<'_, '_> {
         }
         let scope = self.scope();
         let leaf = |name: &ast::ObjectName| {
-            scope.leaf_named(name.schema.as_deref(), &name.name).ok_or_else(|| {
-                let text = format!("Unknown table '{}' in MULTI DELETE", name.name);
-                error(1109, "42S02", text)
-            })
+            scope
+                .leaf_named(name.schema.as_deref(), &name.name)
+                .ok_or_else(|| SqlError::from(PlanError::NotInMultiDelete(&name.name)))
         };
         targets.iter().map(leaf).collect()
     }
@@ -342,8 +340,7 @@ fn check_delete(block: &Block, leaf: u16, verb: &str) -> Result<(), SqlError> {
     }
     match view_of(leaf) {
         Some((view, block)) if is_join(block) => {
-            let text = format!("Can not delete from join view '{}'", view.full_name());
-            Err(error(1395, "HY000", text))
+            Err(PlanError::JoinViewDelete(&view.full_name()).into())
         }
         _ => Ok(()),
     }
@@ -403,16 +400,8 @@ fn refuse_read(
 /// 1093, or 1443 where a view is in between: `name` is changed and read.
 pub(super) fn reads_target(name: &str, view: Option<&str>, verb: &str) -> SqlError {
     match view {
-        None => {
-            let text = format!("You can't specify target table '{name}' for update in FROM clause");
-            error(1093, "HY000", text)
-        }
-        Some(view) => {
-            let text = format!(
-                "The definition of table '{view}' prevents operation {verb} on table '{name}'."
-            );
-            error(1443, "HY000", text)
-        }
+        None => SqlError::from(PlanError::TargetRead(name)),
+        Some(view) => SqlError::from(PlanError::ViewPrevents(view, verb, name)),
     }
 }
 
@@ -497,10 +486,7 @@ pub(super) fn refuse_generated(
 
 /// 3105.
 pub fn not_allowed(column: &str, table: &str) -> SqlError {
-    let text = format!(
-        "The value specified for generated column '{column}' in table '{table}' is not allowed."
-    );
-    error(3105, "HY000", text)
+    PlanError::GeneratedValue(column, table).into()
 }
 
 /// MySQL changes the table that drives the join while it reads it, so that what is computed after an
@@ -517,13 +503,7 @@ fn settle_order(plan: &mut ChangePlan, tables: &TableCache, several: bool) -> Re
         let twin = plan.targets[..n].iter().find(|t| t.table == target.table);
         if let Some(twin) = twin.filter(|twin| clustered(twin) || clustered(target)) {
             let name = |t: &ChangeTarget| &plan.query.query.leaves[usize::from(t.leaf)].name;
-            let text = format!(
-                "Primary key/partition key update is not allowed since the table is updated both as \
-                 '{}' and '{}'.",
-                name(twin),
-                name(target)
-            );
-            return Err(error(1706, "HY000", text));
+            return Err(PlanError::KeyUpdateTwice(name(twin), name(target)).into());
         }
     }
     let driving = driving(&plan.query.query.root);

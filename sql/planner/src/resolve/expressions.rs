@@ -1,7 +1,8 @@
 //! Expressions: columns, aggregates and subqueries get their places; the rest is [`crate::make`]'s.
 
 use super::names::Scope;
-use super::{Resolver, error, invalid_group_function, one_column};
+use super::{Resolver, invalid_group_function, one_column};
+use crate::error::PlanError;
 use crate::logical::{GROUP_LEAF, Subquery, column_of};
 use crate::parameters::ParameterType;
 use crate::query_plan::SubplanKind;
@@ -390,8 +391,7 @@ impl Resolver<'_, '_> {
         }
         let (subplan, mut outputs) = self.subquery(query, SubplanKind::Quantified)?;
         if outputs.len() != left.len() {
-            let text = format!("Operand should contain {} column(s)", left.len());
-            return Err(super::error(1241, "21000", text));
+            return Err(PlanError::OperandColumns(left.len()).into());
         }
         if self.context.parameters.searches() {
             self.infer_beside_query(written, &outputs);
@@ -483,11 +483,10 @@ fn refuse_name_const(call: &ast::Call) -> Result<(), SqlError> {
         value => literal(value),
     };
     if matches!(name, E::Literal(L::Null)) {
-        let text = "The 'NAME_CONST' syntax is reserved for purposes internal to the MySQL server";
-        return Err(error(1382, "HY000", text));
+        return Err(PlanError::ReservedSyntax.into());
     }
     if !literal(name) || !plain {
-        return Err(error(1210, "HY000", "Incorrect arguments to NAME_CONST"));
+        return Err(PlanError::WrongArguments("NAME_CONST").into());
     }
     Ok(())
 }

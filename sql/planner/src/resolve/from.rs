@@ -3,8 +3,9 @@
 use super::change::Writing;
 use super::locking::RequestedLocks;
 use super::names::{Scope, Visible, ambiguous};
-use super::{CteEntry, Resolver, error};
+use super::{CteEntry, Resolver};
 use crate::definition::CompiledDefinition;
+use crate::error::PlanError;
 use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
 use crate::plan::{KeyFlags, Output, ResultColumn};
@@ -66,7 +67,7 @@ impl Resolver<'_, '_> {
                         }
                     });
                 }
-                all.ok_or_else(|| error(1064, "42000", "empty table list"))
+                all.ok_or_else(|| SqlError::from(PlanError::EmptyTableList))
             }
         }
     }
@@ -75,8 +76,7 @@ impl Resolver<'_, '_> {
         let scope = self.scope();
         let taken = |l: &Leaf| l.name == leaf.name && l.schema == leaf.schema;
         if scope.leaves.iter().any(taken) {
-            let text = format!("Not unique table/alias: '{}'", leaf.name);
-            return Err(error(1066, "42000", text));
+            return Err(PlanError::NotUniqueTable(&leaf.name).into());
         }
         let number = scope.leaves.len() as u16;
         let names = leaf
@@ -160,13 +160,7 @@ impl Resolver<'_, '_> {
         (alias, lock): (&str, Option<RowLock>),
         columns: Vec<LeafColumn>,
     ) -> Result<Leaf, SqlError> {
-        let invalid = || {
-            let text = format!(
-                "View '{schema}.{name}' references invalid table(s) or column(s) or function(s) or \
-                 definer/invoker of view lack rights to use them"
-            );
-            error(1356, "HY000", text)
-        };
+        let invalid = || SqlError::from(PlanError::InvalidView(&schema, &name));
         let query = query.ok_or_else(invalid)?;
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
@@ -344,7 +338,7 @@ impl Resolver<'_, '_> {
         let scope = self.scope();
         let Some(name) = of else {
             if scope.leaves.is_empty() {
-                return Err(error(1096, "HY000", "No tables used"));
+                return Err(PlanError::NoTables.into());
             }
             let shown: Vec<Output> =
                 scope.visible.iter().map(|v| output(scope, v.leaf, v.column)).collect();
@@ -352,7 +346,7 @@ impl Resolver<'_, '_> {
             return Ok(());
         };
         let Some(leaf) = scope.leaf_named(name.schema.as_deref(), &name.name) else {
-            return Err(error(1051, "42S02", format!("Unknown table '{}'", name.name)));
+            return Err(PlanError::NoSuchTable(&name.name).into());
         };
         let columns = &scope.leaves[usize::from(leaf)].columns;
         let listed = (0..columns.len()).filter(|p| columns[*p].listed);
@@ -507,15 +501,13 @@ pub(crate) fn block_columns(
     names: &[String],
 ) -> Result<Vec<LeafColumn>, SqlError> {
     if !names.is_empty() && names.len() != block.outputs.len() {
-        let text = "In definition of view, derived table or common table expression, SELECT list and \
-                    column names list have different column counts";
-        return Err(error(1353, "HY000", text));
+        return Err(PlanError::ColumnListCount.into());
     }
     let mut columns: Vec<LeafColumn> = Vec::with_capacity(block.outputs.len());
     for (position, output) in block.outputs.iter().enumerate() {
         let name = names.get(position).unwrap_or(&output.column.name);
         if columns.iter().any(|c| same_name(&c.result.name, name)) {
-            return Err(error(1060, "42S21", format!("Duplicate column name '{name}'")));
+            return Err(PlanError::DuplicateColumn(name).into());
         }
         let result = ResultColumn {
             table: alias.to_string(),

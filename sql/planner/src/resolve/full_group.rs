@@ -4,8 +4,8 @@
 //!    key inside the set, by an equality of WHERE or ON, or because it equals a constant. 2. What is not
 //!    found to depend is refused: errors 1055 and 1140, as MySQL does.
 
-use super::error;
 use super::select::full_name;
+use crate::error::PlanError;
 use crate::logical::{Block, From, WINDOW_LEAF, conjuncts};
 use crate::query_plan::JoinKind;
 use expr::SqlError;
@@ -164,19 +164,9 @@ fn note_from(from: &From, equalities: &mut Vec<Implied>) {
 }
 
 fn refusal(single: bool, position: usize, clause: &str, name: &str) -> SqlError {
-    let text = if single {
-        format!(
-            "In aggregated query without GROUP BY, expression #{} of {clause} contains nonaggregated \
-             column '{name}'; this is incompatible with sql_mode=only_full_group_by",
-            position + 1
-        )
-    } else {
-        format!(
-            "Expression #{} of {clause} is not in GROUP BY clause and contains nonaggregated column \
-             '{name}' which is not functionally dependent on columns in GROUP BY clause; this is \
-             incompatible with sql_mode=only_full_group_by",
-            position + 1
-        )
-    };
-    error(if single { 1140 } else { 1055 }, "42000", text)
+    let number = position + 1;
+    match single {
+        true => PlanError::MixedWithAggregates(number, clause, name).into(),
+        false => PlanError::NotGrouped(number, clause, name).into(),
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::expressions::{FIRST_AGGREGATE, FIRST_GROUPING};
 use super::full_group::Dependence;
-use super::{error, invalid_group_function};
+use super::invalid_group_function;
+use crate::error::PlanError;
 use crate::logical::{Block, GROUP_LEAF, Grouping, WINDOW_LEAF, column_of, deeper};
 use crate::make::Builder;
 use expr::SqlError;
@@ -136,9 +137,7 @@ impl GroupInput {
                 let own = |key: &Typed| key.expr == argument.expr;
                 let Some(key) = self.keys.iter().position(own) else {
                     let number = number + 1;
-                    let text =
-                        format!("Argument #{number} of GROUPING function is not in GROUP BY");
-                    return Err(error(3602, "HY000", text));
+                    return Err(PlanError::GroupingNotGrouped(number).into());
                 };
                 if !self.rollup {
                     continue;

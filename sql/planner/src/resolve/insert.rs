@@ -3,6 +3,7 @@
 //! 1. Leaf 0 is the target: in VALUES the row in the making, so that a value may look at columns before it.
 //!    2. VALUES with a subquery is planned as a query.
 
+use super::Resolver;
 use super::change::{Writing, refuse_generated};
 use super::names::{Scope, Visible};
 use super::on_duplicate::{
@@ -11,8 +12,8 @@ use super::on_duplicate::{
 use super::updatable::{
     check_of, condition_of, is_join, is_target, not_a_column, several_tables, view_of,
 };
-use super::{Resolver, error};
 use crate::PlanContext;
+use crate::error::PlanError;
 use crate::hints::StatementHints;
 use crate::logical::{Block, Leaf, LeafColumn, Source};
 use crate::plan::{InsertPlan, InsertSource, InsertValue, InsertView, RowCheck};
@@ -252,9 +253,7 @@ fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Ta
     };
     let written = insert.columns.as_deref().filter(|list| !list.is_empty());
     if written.is_none() && is_join(query) {
-        let text =
-            format!("Can not insert into join view '{}' without fields list", view.full_name());
-        return Err(error(1394, "HY000", text));
+        return Err(PlanError::JoinViewWithoutFields(&view.full_name()).into());
     }
     let name_of = |column: usize| view_leaf.columns[column].result.name.as_str();
     let outputs = (0..view_leaf.columns.len())
@@ -316,7 +315,7 @@ fn show_only(leaf: &mut Leaf, shown: &[(String, usize, bool)]) {
 
 /// 1471.
 fn not_insertable(view: &str) -> SqlError {
-    error(1471, "HY000", format!("The target table {view} of the INSERT is not insertable-into"))
+    PlanError::NotInsertable(view).into()
 }
 
 pub(super) fn target_columns(
@@ -335,7 +334,7 @@ pub(super) fn target_columns(
             return Err(SqlError::UnknownColumn { name, clause: "field list" });
         };
         if columns.contains(position) {
-            return Err(error(1110, "42000", format!("Column '{name}' specified twice")));
+            return Err(PlanError::SpecifiedTwice(name).into());
         }
         columns.push(*position);
     }
@@ -360,9 +359,7 @@ fn target_leaf(def: &TableDef, table: TableRef, name: &str) -> Leaf {
 fn renamed(mut leaf: Leaf, columns: &[usize], names: &[String]) -> Result<Leaf, SqlError> {
     leaf.schema = String::new();
     if !names.is_empty() && names.len() != columns.len() {
-        let text = "In definition of view, derived table or common table expression, SELECT list and \
-                    column names list have different column counts";
-        return Err(error(1353, "HY000", text));
+        return Err(PlanError::ColumnListCount.into());
     }
     for (position, column) in leaf.columns.iter_mut().enumerate() {
         let LeafColumn { result, listed, .. } = column;
@@ -434,7 +431,7 @@ fn query_source(
 }
 
 fn wrong_count(row: usize) -> SqlError {
-    error(1136, "21S01", format!("Column count doesn't match value count at row {row}"))
+    PlanError::ValueCount(row).into()
 }
 
 pub(super) fn visible(leaf: &Leaf, number: u16) -> Vec<Visible> {

@@ -3,8 +3,9 @@
 //! 1. Paths and defaults are read here, so that the executor meets none that is wrong. 2. EXISTS in a JSON
 //! column is refused here, MySQL refuses it at the first row.
 
-use super::{Resolver, error};
+use super::Resolver;
 use crate::column_types::{self, Notes};
+use crate::error::PlanError;
 use crate::hints::IndexChoice;
 use crate::logical::{Leaf, LeafColumn, Source};
 use crate::plan::ResultColumn;
@@ -90,14 +91,13 @@ impl Columns<'_> {
     /// EXISTS with a JSON column: its number is no document.
     fn no_json(&self, name: &str) -> SqlError {
         let what = "not a JSON text, may need CAST".to_string();
-        let (number, state, text) =
-            ConvertError::InvalidJson { what, at: 0 }.parts(self.alias, name, 1);
-        error(number, state, text)
+        let error = ConvertError::InvalidJson { what, at: 0 };
+        expr::convert_error(&error, (self.alias, name), 1)
     }
 
     fn add(&mut self, name: &str, ty: ColumnType) -> Result<u16, SqlError> {
         if self.list.iter().any(|c| same_name(&c.result.name, name)) {
-            return Err(error(1060, "42S21", format!("Duplicate column name '{name}'")));
+            return Err(PlanError::DuplicateColumn(name).into());
         }
         let result = ResultColumn {
             table: self.alias.to_string(),
@@ -142,7 +142,7 @@ fn otherwise(
             return Err(SqlError::unsupported(what));
         }
     };
-    let invalid = || error(1067, "42000", format!("Invalid default value for '{}'", column.0));
+    let invalid = || SqlError::from(PlanError::InvalidDefault(column.0));
     if column.1.kind == Kind::Timestamp {
         return Err(SqlError::unsupported("DEFAULT of a TIMESTAMP column in JSON_TABLE"));
     }

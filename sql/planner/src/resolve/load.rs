@@ -1,10 +1,11 @@
 //! LOAD DATA: an INSERT whose values come from a file.
 
+use super::Resolver;
 use super::insert::{add_tables, target, target_columns};
 use super::names::Scope;
 use super::on_duplicate::{Unread, Where};
-use super::{Resolver, error};
 use crate::PlanContext;
+use crate::error::PlanError;
 use crate::plan::{InsertPlan, InsertSource, LoadField, LoadPlan};
 use expr::SqlError;
 use parser::ast;
@@ -112,7 +113,7 @@ fn fields(load: &ast::Load, columns: &[usize]) -> Result<Vec<LoadField>, SqlErro
         _ => places
             .next()
             .map(|c| LoadField::Column(*c))
-            .ok_or_else(|| error(1054, "42S22", "Unknown column in 'field list'")),
+            .ok_or_else(|| SqlError::from(PlanError::UnknownField)),
     };
     load.columns.iter().map(field).collect()
 }

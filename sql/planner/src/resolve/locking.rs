@@ -5,7 +5,8 @@
 //!    operation it belongs to the last block, behind parentheses to the block in them. 3. What is wrong with a
 //!    clause is said before any table is opened, as MySQL says it when it parses.
 
-use super::{Resolver, error};
+use super::Resolver;
+use crate::error::PlanError;
 use crate::query_plan::RowLock;
 use expr::SqlError;
 use parser::ast::{self, Locking, QueryBody, TableRef};
@@ -145,10 +146,9 @@ fn quoted(name: &ast::ObjectName) -> String {
 }
 
 fn unresolved(name: &ast::ObjectName) -> SqlError {
-    let text = format!("Unresolved table name {} in locking clause.", quoted(name));
-    error(3568, "HY000", text)
+    PlanError::UnresolvedLock(&quoted(name)).into()
 }
 
 fn twice(name: &str) -> SqlError {
-    error(3569, "HY000", format!("Table {name} appears in multiple locking clauses."))
+    PlanError::LockedTwice(name).into()
 }

@@ -31,6 +31,7 @@ mod updatable;
 mod variables;
 mod windows;
 
+use crate::error::PlanError;
 pub use change::{not_allowed, plan_delete, plan_update};
 pub use insert::plan_insert;
 pub use load::plan_load;
@@ -192,10 +193,6 @@ pub fn resolve(context: &mut PlanContext<'_>, query: &ast::Query) -> Result<Reso
     Ok(Resolved { block, shared, tables, execution_ms_max: hints.execution_ms_max })
 }
 
-pub(crate) fn error(number: u16, state: &'static str, text: impl Into<String>) -> SqlError {
-    SqlError::Other(number, state, text.into())
-}
-
 pub(crate) fn invalid_group_function() -> SqlError {
-    error(1111, "HY000", "Invalid use of group function")
+    PlanError::InvalidGroupFunction.into()
 }

@@ -4,9 +4,10 @@
 //!    ambiguous there. 2. A block knows the columns of FROM and, depending on the clause, the aliases of its
 //!    select list (`aliases`).
 
+use super::Resolver;
 use super::aliases::doubt;
-use super::{Resolver, error};
 use crate::defaults::default_of_leaf;
+use crate::error::PlanError;
 use crate::logical::{Leaf, LeafColumn, Source, Subquery, WindowUse, column_of, deeper};
 use crate::plan::Output;
 use expr::SqlError;
@@ -224,7 +225,7 @@ impl Scope {
 }
 
 pub(crate) fn ambiguous(name: &str, clause: &str) -> SqlError {
-    error(1052, "23000", format!("Column '{name}' in {clause} is ambiguous"))
+    PlanError::AmbiguousColumn(name, clause).into()
 }
 
 /// Note 1276: a name of block `inner` is a column of `outer`.

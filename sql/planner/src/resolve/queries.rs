@@ -4,7 +4,8 @@ use super::from::{block_columns, derived_leaf};
 use super::locking::moved_inside;
 use super::names::{Aliases, Scope};
 use super::select::too_nested;
-use super::{CteEntry, Resolver, SharedBlock, error, self_reference};
+use super::{CteEntry, Resolver, SharedBlock, self_reference};
+use crate::error::PlanError;
 use crate::hints::IndexChoice;
 use crate::logical::{Block, From, Leaf, LeafColumn, Source};
 use crate::plan::{Output, ResultColumn, SortKey};
@@ -36,8 +37,7 @@ impl Resolver<'_, '_> {
     pub(super) fn add_ctes(&mut self, with: &ast::With) -> Result<(), SqlError> {
         for (position, cte) in with.tables.iter().enumerate() {
             if with.tables[..position].iter().any(|c| c.name == cte.name) {
-                let text = format!("Not unique table/alias: '{}'", cte.name);
-                return Err(error(1066, "42000", text));
+                return Err(PlanError::NotUniqueTable(&cte.name).into());
             }
             self.ctes.push(CteEntry::Written {
                 cte: Rc::new(cte.clone()),
@@ -145,10 +145,7 @@ impl Resolver<'_, '_> {
         let mut keys = Vec::new();
         for item in items {
             if let ast::Expr::Column(ast::ColumnRef { table: Some(table), .. }) = &item.expr {
-                let text = format!(
-                    "Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"
-                );
-                return Err(error(1250, "42000", text));
+                return Err(PlanError::TableInGlobalOrder(table).into());
             }
             let position = match &item.expr {
                 ast::Expr::Literal(ast::Literal::Int(n)) if *n >= 0 => Some(*n),
@@ -245,8 +242,7 @@ impl Resolver<'_, '_> {
     fn common_outputs(&self, inputs: &[Block]) -> Result<Vec<LeafColumn>, SqlError> {
         let first = &inputs[0].outputs;
         if inputs.iter().any(|b| b.outputs.len() != first.len()) {
-            let text = "The used SELECT statements have a different number of columns";
-            return Err(error(1222, "21000", text));
+            return Err(PlanError::DifferentColumnCounts.into());
         }
         let columns = first.iter().enumerate().map(|(position, output)| {
             let values: Vec<_> = inputs.iter().map(|b| &b.outputs[position].value).collect();
@@ -264,7 +260,7 @@ impl Resolver<'_, '_> {
         if !ty.is_text() || aggregate(&claims, Purpose::Compare, settings.collation).is_ok() {
             return Ok(());
         }
-        Err(error(1271, "HY000", "Illegal mix of collations for operation 'UNION'"))
+        Err(PlanError::UnionCollations.into())
     }
 
     fn values(&mut self, rows: &[Vec<ast::Expr>]) -> Result<Leaf, SqlError> {
@@ -272,9 +268,7 @@ impl Resolver<'_, '_> {
         let mut bound = Vec::with_capacity(rows.len());
         for (position, row) in rows.iter().enumerate() {
             if row.len() != width {
-                let text =
-                    format!("Column count doesn't match value count at row {}", position + 1);
-                return Err(error(1136, "21S01", text));
+                return Err(PlanError::ValueCount(position + 1).into());
             }
             bound.push(row.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?);
         }
@@ -365,8 +359,7 @@ impl Resolver<'_, '_> {
         let parts = self_reference::parts(&cte.query.body);
         let name = &cte.name;
         if parts.len() < 2 {
-            let text = format!("Recursive Common Table Expression '{name}' should contain a UNION");
-            return Err(error(3573, "HY000", text));
+            return Err(PlanError::RecursiveWithoutUnion(name).into());
         }
         self_reference::check(cte, &parts)?;
         if cte.query.with.is_some() {
@@ -426,8 +419,7 @@ impl Resolver<'_, '_> {
             }
         }
         if steps.iter().any(|b| b.outputs.len() != columns.len()) {
-            let text = "The used SELECT statements have a different number of columns";
-            return Err(error(1222, "21000", text));
+            return Err(PlanError::DifferentColumnCounts.into());
         }
         let source = Source::Recursive { recursion, seeds, steps, distinct };
         Ok(renamed(source, columns, name, Vec::new()))
@@ -445,19 +437,11 @@ fn rename_columns(columns: &mut [LeafColumn], written: &[String]) {
 }
 
 fn no_seed_before_steps(cte: &str) -> SqlError {
-    let text = format!(
-        "Recursive Common Table Expression '{cte}' should have one or more non-recursive query blocks \
-         followed by one or more recursive ones"
-    );
-    error(3574, "HY000", text)
+    PlanError::RecursiveWithoutSeed(cte).into()
 }
 
 fn step_with_groups(cte: &str) -> SqlError {
-    let text = format!(
-        "Recursive Common Table Expression '{cte}' can contain neither aggregation nor window functions in \
-         recursive query block"
-    );
-    error(3575, "HY000", text)
+    PlanError::RecursiveAggregate(cte).into()
 }
 
 fn made_column(name: &str, ty: ColumnType, decimals: u8) -> LeafColumn {

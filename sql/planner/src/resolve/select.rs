@@ -4,7 +4,8 @@ use super::aliases::doubt;
 use super::expressions::FIRST_AGGREGATE;
 use super::group::GroupInput;
 use super::names::{Aliases, Scope, written};
-use super::{Resolver, error, invalid_group_function, one_column};
+use super::{Resolver, invalid_group_function, one_column};
+use crate::error::PlanError;
 use crate::logical::{Block, GROUP_LEAF, Leaf, Source, WINDOW_LEAF, conjuncts};
 use crate::plan::{Output, ResultColumn, SortKey};
 use crate::transform::is_mergeable;
@@ -18,7 +19,7 @@ const NESTING_MAX: usize = 64;
 
 /// 1473.
 pub(super) fn too_nested() -> SqlError {
-    error(1473, "HY000", "Too high level of nesting for select")
+    PlanError::TooManyLevels.into()
 }
 
 impl Resolver<'_, '_> {
@@ -30,8 +31,7 @@ impl Resolver<'_, '_> {
         limit: Option<&ast::Limit>,
     ) -> Result<Block, SqlError> {
         if select.options.calc_found_rows && self.blocks > 0 && self.view_schemas.is_empty() {
-            let text = "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'";
-            return Err(error(1234, "42000", text));
+            return Err(PlanError::CalcFoundRowsPlace.into());
         }
         if self.nesting >= NESTING_MAX {
             return Err(too_nested());
@@ -328,13 +328,7 @@ impl Resolver<'_, '_> {
         });
         let Some((leaf, column)) = missing else { return Ok(()) };
         let leaf = &scope.leaves[usize::from(leaf)];
-        let text = format!(
-            "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is \
-             not in SELECT list; this is incompatible with DISTINCT",
-            number + 1,
-            full_name(leaf, usize::from(column))
-        );
-        Err(error(3065, "HY000", text))
+        Err(PlanError::OrderNotSelected(number + 1, &full_name(leaf, usize::from(column))).into())
     }
 }
 
@@ -372,7 +366,7 @@ impl Scope {
 /// A key that is or contains an aggregate or window function cannot be grouped by (1056).
 fn check_groupable(output: &Output) -> Result<(), SqlError> {
     match is_grouped(&output.value.expr) {
-        true => Err(error(1056, "42000", format!("Can't group on '{}'", output.column.name))),
+        true => Err(PlanError::WrongGroupField(&output.column.name).into()),
         false => Ok(()),
     }
 }

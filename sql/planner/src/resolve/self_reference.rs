@@ -4,7 +4,7 @@
 //!    FROM itself, not on the side of an outer join that gives NULLs.
 //! 3. No operand of EXCEPT or INTERSECT is a recursive SELECT, however deep.
 
-use super::error;
+use crate::error::PlanError;
 use expr::SqlError;
 use parser::ast::{self, JoinKind, ObjectName, Query, QueryBody, SetOperator, TableRef, Visit};
 
@@ -228,24 +228,15 @@ fn is_named(table: &ObjectName, name: &str) -> bool {
 }
 
 fn more_than_once(name: &str) -> SqlError {
-    let text = format!(
-        "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be \
-         referenced only once, and not in any subquery"
-    );
-    error(3577, "HY000", text)
+    PlanError::RecursiveTwice(name).into()
 }
 
 fn second_in_join(name: &str) -> SqlError {
-    let text = format!(
-        "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must \
-         neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints"
-    );
-    error(3576, "HY000", text)
+    PlanError::RecursiveOuterJoin(name).into()
 }
 
 fn not_united() -> SqlError {
-    let text = "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
-    error(4114, "HY000", text)
+    PlanError::RecursiveOperand.into()
 }
 
 fn unordered() -> SqlError {
@@ -256,5 +247,5 @@ fn unordered() -> SqlError {
 
 /// What MySQL refuses as well.
 fn not_yet(what: &str) -> SqlError {
-    error(1235, "42000", format!("This version of MySQL doesn't yet support '{what}'"))
+    SqlError::unsupported(what)
 }

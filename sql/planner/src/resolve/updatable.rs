@@ -4,7 +4,7 @@
 //!    2. A condition that is checked is the one that finds the view's rows, over the table that is changed; one
 //!    that looks at more than that table's row answers 1235.
 
-use super::error;
+use crate::error::PlanError;
 use crate::logical::{Block, From, Leaf, Source, View, conjunction, subquery_of};
 use crate::query_plan::JoinKind;
 use crate::resolve::SharedBlock;
@@ -154,14 +154,10 @@ fn strip(block: &mut Block, all: bool) {
 /// 1393.
 pub(super) fn several_tables(view: &View) -> SqlError {
     let name = view.full_name();
-    error(
-        1393,
-        "HY000",
-        format!("Can not modify more than one base table through a join view '{name}'"),
-    )
+    PlanError::JoinViewManyTables(&name).into()
 }
 
 /// 1348.
 pub(super) fn not_a_column(name: &str) -> SqlError {
-    error(1348, "HY000", format!("Column '{name}' is not updatable"))
+    PlanError::ColumnNotUpdatable(name).into()
 }

@@ -1,6 +1,7 @@
 //! Window functions and the windows that they stand over.
 
-use super::{Resolver, error};
+use super::Resolver;
+use crate::error::PlanError;
 use crate::logical::{WINDOW_LEAF, WindowUse, column_of};
 use crate::plan::SortKey;
 use crate::query_plan::{FrameBound, FrameOffset, WindowCall, WindowFrame, WindowFunction};
@@ -46,10 +47,7 @@ impl Resolver<'_, '_> {
             .map(|a| self.bind(a))
             .collect::<Result<Vec<_>, SqlError>>()?
             .into_iter();
-        let wrong = || {
-            let text = format!("Incorrect parameter count in the call to native function '{name}'");
-            error(1582, "42000", text)
-        };
+        let wrong = || SqlError::from(PlanError::ParameterCount(&name));
         let number = ColumnType::int(Kind::BigInt, true).not_null();
         let share = ColumnType::int(Kind::Double, false).not_null();
         let mut next = || arguments.next().ok_or_else(wrong);
@@ -103,8 +101,7 @@ impl Resolver<'_, '_> {
         if scope.windows_allowed && scope.in_aggregate == 0 {
             return Ok(());
         }
-        let text = format!("You cannot use the window function '{name}' in this context.'");
-        Err(error(3593, "HY000", text))
+        Err(PlanError::WindowPlace(name).into())
     }
 
     /// Adds a function over a window to the block.
@@ -118,11 +115,7 @@ impl Resolver<'_, '_> {
         let shown = over.base.clone().unwrap_or_else(|| "<unnamed window>".to_string());
         let ordered = window.order_by.iter().map(|item| &item.expr);
         if window.partition_by.iter().chain(ordered).any(is_position) {
-            let text = format!(
-                "Window '{shown}': ORDER BY or PARTITION BY uses legacy position indication which \
-                 is not supported, use expression."
-            );
-            return Err(error(3592, "HY000", text));
+            return Err(PlanError::WindowPosition(&shown).into());
         }
         let scope = self.scope();
         let before = (scope.clause, std::mem::replace(&mut scope.windows_allowed, false));
@@ -166,14 +159,10 @@ impl Resolver<'_, '_> {
         let scope = self.scope();
         let named = scope.named_windows.iter().find(|(n, _)| same_name(n, name));
         let Some((_, base)) = named.cloned() else {
-            return Err(error(3579, "HY000", format!("Window name '{name}' is not defined.")));
+            return Err(PlanError::UnknownWindow(name).into());
         };
         if depth > scope.named_windows.len() {
-            return Err(error(
-                3580,
-                "HY000",
-                "There is a circularity in the window dependency graph.",
-            ));
+            return Err(PlanError::CircularWindows.into());
         }
         let base = self.whole_window(&base, depth + 1)?;
         let bare =
@@ -182,20 +171,13 @@ impl Resolver<'_, '_> {
             return Ok(base);
         }
         if !window.partition_by.is_empty() {
-            let text = "A window which depends on another cannot define partitioning.";
-            return Err(error(3581, "HY000", text));
+            return Err(PlanError::WindowPartition.into());
         }
         if base.frame.is_some() {
-            let text = format!(
-                "Window '{name}' has a frame definition, so cannot be referenced by another window."
-            );
-            return Err(error(3582, "HY000", text));
+            return Err(PlanError::WindowFrameInherited(name).into());
         }
         if !window.order_by.is_empty() && !base.order_by.is_empty() {
-            let text = format!(
-                "Window '<unnamed window>' cannot inherit '{name}' since both contain an ORDER BY clause."
-            );
-            return Err(error(3583, "HY000", text));
+            return Err(PlanError::WindowOrderInherited(name).into());
         }
         let order_by = match window.order_by.is_empty() {
             true => base.order_by,
@@ -216,18 +198,10 @@ impl Resolver<'_, '_> {
         };
         use ast::FrameBound as B;
         if matches!(frame.start, B::UnboundedFollowing) {
-            return Err(error(
-                3584,
-                "HY000",
-                "Window '<unnamed window>': frame start cannot be UNBOUNDED FOLLOWING.",
-            ));
+            return Err(PlanError::FrameStart.into());
         }
         if matches!(frame.end, Some(B::UnboundedPreceding)) {
-            return Err(error(
-                3585,
-                "HY000",
-                "Window '<unnamed window>': frame end cannot be UNBOUNDED PRECEDING.",
-            ));
+            return Err(PlanError::FrameEnd.into());
         }
         let start = self.frame_bound(&frame.start, order)?;
         let end = match &frame.end {
@@ -247,9 +221,7 @@ impl Resolver<'_, '_> {
             && let ast::Expr::Interval(n, unit) = &**distance
         {
             let Some(key) = order.filter(|key| key.value.ty.kind.is_temporal()) else {
-                let text = "Window '<unnamed window>' with RANGE frame has ORDER BY expression of numeric \
-                            type, INTERVAL bound value not allowed.";
-                return Err(error(3589, "HY000", text));
+                return Err(PlanError::RangeInterval.into());
             };
             let following = matches!(bound, B::Following(_));
             let n = self.bind(n)?;
@@ -289,19 +261,12 @@ fn check_frame(frame: &ast::Frame, measured: bool, window: &str) -> Result<(), S
             | (B::CurrentRow, Some(B::Preceding(_)))
     );
     if backwards {
-        let text = format!(
-            "Window '{window}': frame start or end is negative, NULL or of non-integral type"
-        );
-        return Err(error(3586, "HY000", text));
+        return Err(PlanError::FrameBound(window).into());
     }
     let bounds = [Some(&frame.start), frame.end.as_ref()];
     let distant = |b: &B| matches!(b, B::Preceding(_) | B::Following(_));
     if !frame.rows && !measured && bounds.into_iter().flatten().any(distant) {
-        let text = format!(
-            "Window '{window}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one \
-             deterministic ORDER BY expression, of numeric or temporal type"
-        );
-        return Err(error(3587, "HY000", text));
+        return Err(PlanError::RangeOrder(window).into());
     }
     Ok(())
 }
@@ -314,7 +279,7 @@ fn positive(number: expr::Expr, function: &str) -> Result<expr::Expr, SqlError> 
         _ => false,
     };
     match wrong {
-        true => Err(error(1210, "HY000", format!("Incorrect arguments to {function}"))),
+        true => Err(PlanError::WrongArguments(function).into()),
         false => Ok(number),
     }
 }
