@@ -23,21 +23,6 @@ fn with_tables(folder: &TempDir) -> Server {
     server
 }
 
-/// Waits until a session runs the statement; its number.
-fn find_session(server: &Server, text: &str) -> String {
-    let wanted = format!(
-        "SELECT id FROM information_schema.processlist WHERE info = '{text}' AND command = 'Query'"
-    );
-    for _ in 0..400 {
-        let found = server.sql(&wanted);
-        if !found.is_empty() {
-            return found;
-        }
-        testkit::pause(10);
-    }
-    panic!("no session does {text:?}:\n{}", server.sql("SHOW PROCESSLIST"));
-}
-
 /// Runs `statement` again and again until told; the longest time it took.
 fn again_and_again(server: &Server, statement: &str, stop: &AtomicBool) -> Duration {
     let mut session = server.converse();
@@ -75,7 +60,7 @@ fn others_pass(blocker: &str, ddl: &str, others: &str, end: Option<&str>) {
             (0..8).map(|_| scope.spawn(|| again_and_again(&server, others, &stop))).collect();
         let begun = Instant::now();
         changer.send(ddl);
-        let id = find_session(&server, ddl);
+        let id = server.find_session(ddl);
         let mut states = Vec::new();
         while begun.elapsed() < BLOCKED {
             let state = "SELECT state FROM information_schema.processlist WHERE id = ";
@@ -225,7 +210,7 @@ fn kill_ends_every_wait_and_leaves_nothing() {
         for moment_ms in [0, 90] {
             std::thread::scope(|scope| {
                 let waiter = scope.spawn(|| server.try_sql(ddl));
-                let id = find_session(&server, ddl);
+                let id = server.find_session(ddl);
                 testkit::pause(moment_ms);
                 server.sql(&format!("KILL QUERY {id}"));
                 let answer = waiter.join().unwrap();
@@ -285,7 +270,7 @@ fn how_long_ddl_waits() {
     let mut changer = server.converse();
     changer.ask("SET limpid_ddl_wait = queue");
     changer.send("TRUNCATE TABLE d.t");
-    find_session(&server, "TRUNCATE TABLE d.t");
+    server.find_session("TRUNCATE TABLE d.t");
     testkit::pause(100);
     let error = server.sql_error("SET lock_wait_timeout = 1; SELECT c FROM d.t");
     assert!(error.contains("1205"), "{error}");
@@ -320,7 +305,7 @@ fn idle_blockers_end_when_they_are_told_to() {
     assert_eq!(busy.ask("SELECT id FROM d.a"), ["1"], "who blocks nobody stays");
     // Who is not idle, stays, too.
     busy.send("SELECT SLEEP(4), id FROM d.a");
-    find_session(&server, "SELECT SLEEP(4), id FROM d.a");
+    server.find_session("SELECT SLEEP(4), id FROM d.a");
     let error = server.sql_error("ALTER TABLE d.a WAIT 2 ADD e INT");
     assert!(error.contains("1205"), "{error}");
     assert_eq!(busy.receive(), ["0\t1"]);
@@ -359,7 +344,7 @@ fn readers_read_while_rows_are_copied() {
                 .collect();
             testkit::pause(200);
             changer.send(ddl);
-            find_session(&server, ddl);
+            server.find_session(ddl);
             let writer = scope.spawn(|| {
                 testkit::pause(100);
                 let begun = Instant::now();
@@ -415,7 +400,7 @@ fn an_alter_that_may_not_switch_leaves_what_was() {
         assert_eq!(server.sql("SHOW CREATE TABLE d.t"), before, "{ddl}");
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| server.sql_error(ddl));
-            let id = find_session(&server, ddl);
+            let id = server.find_session(ddl);
             testkit::pause(300);
             // Nobody writes meanwhile, if rows come along; everybody reads.
             assert_eq!(server.sql("SELECT c FROM d.t"), "1");
@@ -442,7 +427,7 @@ fn a_reader_that_comes_to_write_is_the_victim() {
     let ddl = "ALTER TABLE d.t MODIFY c BIGINT";
     std::thread::scope(|scope| {
         let changer = scope.spawn(|| server.sql(ddl));
-        find_session(&server, ddl);
+        server.find_session(ddl);
         testkit::pause(200);
         let errors = reader.ask("UPDATE d.t SET c = 2; SHOW ERRORS");
         assert!(errors.iter().any(|e| e.contains("1213")), "{errors:?}");
@@ -481,7 +466,7 @@ fn lock_and_algorithm_are_obeyed() {
         let ddl = format!("ALTER TABLE d.t MODIFY c BIGINT, LOCK={lock}");
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| server.sql_error(&ddl));
-            let id = find_session(&server, &ddl);
+            let id = server.find_session(&ddl);
             testkit::pause(400);
             let snw = server.sql(
                 "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't' \

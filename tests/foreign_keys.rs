@@ -18,18 +18,6 @@ fn with_tables(folder: &TempDir) -> Server {
     server
 }
 
-/// Waits until a session does this.
-fn until_it_waits(server: &Server, text: &str) {
-    for _ in 0..400 {
-        let list = server.sql("SHOW PROCESSLIST");
-        if list.lines().any(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST")) {
-            return testkit::pause(100);
-        }
-        testkit::pause(25);
-    }
-    panic!("no session does {text:?}:\n{}", server.sql("SHOW PROCESSLIST"));
-}
-
 /// Runs `waiter` in a session of its own while `holder` is open in another, then ends that one by `end`; what
 /// the waiter ended in.
 fn against(server: &Server, holder: &[&str], waiter: &str, end: &str) -> testkit::Answer {
@@ -41,7 +29,8 @@ fn against(server: &Server, holder: &[&str], waiter: &str, end: &str) -> testkit
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(|| server.try_sql(&format!("USE d; {waiter}")));
-        until_it_waits(server, waiter);
+        server.find_session(waiter);
+        testkit::pause(100);
         assert!(!other.is_finished(), "{waiter} did not wait for {holder:?}");
         a.ask(end);
         other.join().unwrap()

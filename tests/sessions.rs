@@ -11,20 +11,6 @@ fn with_table(folder: &TempDir) -> Server {
     server
 }
 
-/// Waits until SHOW PROCESSLIST has a line with the text; the session's id.
-fn find_session(server: &Server, text: &str) -> String {
-    for _ in 0..200 {
-        let list = server.sql("SHOW PROCESSLIST");
-        if let Some(line) =
-            list.lines().find(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST"))
-        {
-            return line.split('\t').next().unwrap_or_default().to_string();
-        }
-        testkit::pause(25);
-    }
-    panic!("no session does {text:?}:\n{}", server.sql("SHOW PROCESSLIST"));
-}
-
 #[test]
 fn a_writer_waits_for_the_other_transaction_and_readers_do_not() {
     let folder = TempDir::new();
@@ -38,7 +24,7 @@ fn a_writer_waits_for_the_other_transaction_and_readers_do_not() {
         "an uncommitted version was read"
     );
     b.send("UPDATE d.t SET c = c + 5 WHERE id = 1");
-    find_session(&server, "UPDATE d.t SET c = c + 5");
+    server.find_session("UPDATE d.t SET c = c + 5");
     a.ask("COMMIT");
     b.receive();
     assert_eq!(server.sql("SELECT c FROM d.t WHERE id = 1"), "15");
@@ -58,7 +44,7 @@ fn a_lock_wait_ends_in_1205_and_a_cycle_in_1213() {
         "BEGIN; UPDATE d.t SET c = 20 WHERE id = 2; UPDATE d.t SET c = 20 WHERE id = 1; COMMIT";
     std::thread::scope(|scope| {
         let other = scope.spawn(|| server.try_sql(waiter));
-        find_session(&server, "UPDATE d.t SET c = 20 WHERE id = 1");
+        server.find_session("UPDATE d.t SET c = 20 WHERE id = 1");
         a.ask("UPDATE d.t SET c = 10 WHERE id = 2");
         let own = a.ask("SELECT c FROM d.t WHERE id = 2");
         a.ask("COMMIT");
@@ -77,11 +63,11 @@ fn kill_query_ends_the_statement_and_kill_ends_the_session() {
     let server = with_table(&folder);
     std::thread::scope(|scope| {
         let sleeper = scope.spawn(|| server.sql("SELECT SLEEP(60)"));
-        let id = find_session(&server, "SELECT SLEEP(60)");
+        let id = server.find_session("SELECT SLEEP(60)");
         server.sql(&format!("KILL QUERY {id}"));
         assert_eq!(sleeper.join().unwrap(), "1", "an interrupted SLEEP answers 1");
         let waiting = scope.spawn(|| server.try_sql("SELECT SLEEP(61)"));
-        let id = find_session(&server, "SELECT SLEEP(61)");
+        let id = server.find_session("SELECT SLEEP(61)");
         server.sql(&format!("KILL {id}"));
         assert!(!waiting.join().unwrap().ok);
     });
@@ -100,7 +86,7 @@ fn drop_table_waits_for_a_reader_in_a_transaction_and_1205_ends_the_wait() {
     assert_eq!(reader.ask("SELECT c FROM d.t WHERE id = 2"), ["2"]);
     std::thread::scope(|scope| {
         let dropper = scope.spawn(|| server.sql("DROP TABLE d.t"));
-        find_session(&server, "DROP TABLE");
+        server.find_session("DROP TABLE");
         reader.ask("COMMIT");
         dropper.join().unwrap();
     });

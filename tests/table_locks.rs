@@ -15,19 +15,6 @@ fn with_tables(folder: &TempDir) -> Server {
     server
 }
 
-/// Waits until SHOW PROCESSLIST has a line with the text; the session's id.
-fn find_session(server: &Server, text: &str) -> String {
-    for _ in 0..200 {
-        let list = server.sql("SHOW PROCESSLIST");
-        let mut lines = list.lines();
-        if let Some(line) = lines.find(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST")) {
-            return line.split('\t').next().unwrap_or_default().to_string();
-        }
-        testkit::pause(25);
-    }
-    panic!("no session does {text:?}:\n{}", server.sql("SHOW PROCESSLIST"));
-}
-
 /// The statement of another session waits, whatever long.
 fn waits(server: &Server, statement: &str) {
     let error = server.sql_error(&format!("SET lock_wait_timeout = 1; {statement}"));
@@ -38,7 +25,7 @@ fn waits(server: &Server, statement: &str) {
 fn waits_for(server: &Server, statement: &str, holder: &mut Conversation, unlock: &str) {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| server.try_sql(statement));
-        find_session(server, statement);
+        server.find_session(statement);
         holder.ask(unlock);
         let answer = waiter.join().unwrap();
         assert!(answer.ok, "{statement}: {}", answer.err);
@@ -120,7 +107,7 @@ fn flush_tables_with_read_lock_stops_writes_commits_and_ddl() {
          CREATE TEMPORARY TABLE d.own (a INT); INSERT INTO d.own VALUES (1)",
     );
     b.send("COMMIT");
-    find_session(&server, "COMMIT");
+    server.find_session("COMMIT");
     assert_eq!(server.sql("SELECT c FROM d.t"), "1");
     a.ask("UNLOCK TABLES");
     b.receive();
@@ -143,7 +130,7 @@ fn a_commit_that_may_not_wait_any_longer_rolls_back() {
             );
             assert!(error.contains("1205"), "{error}");
         });
-        find_session(&server, "DO SLEEP(1)");
+        server.find_session("DO SLEEP(1)");
         a.ask("FLUSH TABLES WITH READ LOCK");
         writer.join().unwrap();
     });
@@ -161,7 +148,7 @@ fn flushed_tables_wait_for_their_readers_and_a_backup_for_ddl_only() {
     waits(&server, "FLUSH TABLES d.t WITH READ LOCK");
     b.ask("COMMIT");
     b.send("SELECT SLEEP(2) FROM d.t");
-    find_session(&server, "SELECT SLEEP(2) FROM d.t");
+    server.find_session("SELECT SLEEP(2) FROM d.t");
     waits(&server, "FLUSH TABLES d.t WITH READ LOCK");
     server.sql("UPDATE d.t SET c = 1");
     b.receive();
@@ -261,11 +248,11 @@ fn user_locks_end_with_their_session_and_kill_ends_a_wait() {
     assert_eq!(server.sql("SELECT GET_LOCK('l', 0)"), "0");
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| server.sql_error("SELECT GET_LOCK('l', 60)"));
-        let id = find_session(&server, "SELECT GET_LOCK('l', 60)");
+        let id = server.find_session("SELECT GET_LOCK('l', 60)");
         server.sql(&format!("KILL QUERY {id}"));
         assert!(waiter.join().unwrap().contains("1317"));
         let waiter = scope.spawn(|| server.sql("SELECT GET_LOCK('l', 61)"));
-        find_session(&server, "SELECT GET_LOCK('l', 61)");
+        server.find_session("SELECT GET_LOCK('l', 61)");
         drop(a);
         assert_eq!(waiter.join().unwrap(), "1");
     });
@@ -354,7 +341,7 @@ fn user_locks_that_wait_for_each_other_are_a_deadlock() {
     a.ask("COMMIT");
     assert_eq!(a.ask("SELECT GET_LOCK('c', 0)"), ["1"]);
     a.send("SELECT COUNT(*) FROM d.u");
-    find_session(&server, "SELECT COUNT(*) FROM d.u");
+    server.find_session("SELECT COUNT(*) FROM d.u");
     testkit::pause(200);
     let mut begun = std::time::Instant::now();
     b.send("SELECT GET_LOCK('c', 60)");
@@ -473,21 +460,6 @@ fn a_rollback_to_a_savepoint_gives_back_the_locks_that_mysql_gives_back() {
     assert_eq!(a.ask("SELECT COUNT(*) FROM t; COMMIT; SELECT COUNT(*) FROM u"), ["1", "0"]);
 }
 
-/// Waits until a session is in a state; its number.
-fn find_state(server: &Server, statement: &str, state: &str) -> String {
-    let wanted = format!(
-        "SELECT id FROM information_schema.processlist WHERE info = '{statement}' AND state = '{state}'"
-    );
-    for _ in 0..400 {
-        let found = server.sql(&wanted);
-        if !found.is_empty() {
-            return found;
-        }
-        testkit::pause(10);
-    }
-    panic!("{statement:?} is not {state:?}:\n{}", server.sql("SHOW PROCESSLIST"));
-}
-
 #[test]
 fn flush_tables_waits_for_who_uses_them_and_keeps_nobody_away() {
     const STATE: &str = "Waiting for table flush";
@@ -499,13 +471,13 @@ fn flush_tables_waits_for_who_uses_them_and_keeps_nobody_away() {
     server.sql("FLUSH TABLES; FLUSH TABLES d.t; FLUSH TABLES d.missing, no_such.table");
     a.ask("COMMIT");
     a.send("SELECT SLEEP(2.5) FROM d.t");
-    find_state(&server, "SELECT SLEEP(2.5) FROM d.t", "User sleep");
+    server.find_state("SELECT SLEEP(2.5) FROM d.t", "User sleep");
     server.sql("FLUSH TABLES d.u, d.missing");
     let begun = std::time::Instant::now();
     b.send("FLUSH TABLES d.t");
     c.send("FLUSH TABLES");
-    find_state(&server, "FLUSH TABLES d.t", STATE);
-    let id = find_state(&server, "FLUSH TABLES", STATE);
+    server.find_state("FLUSH TABLES d.t", STATE);
+    let id = server.find_state("FLUSH TABLES", STATE);
     assert_eq!(server.sql("SELECT c FROM d.t; UPDATE d.t SET c = 2; SELECT c FROM d.t"), "1\n2");
     server.sql(&format!("KILL QUERY {id}"));
     c.receive();

@@ -141,20 +141,6 @@ fn a_statement_that_took_long_is_counted_whether_it_is_logged_or_not() {
     assert_eq!(counted, "Slow_queries\t1");
 }
 
-/// Waits until a session that runs a text has a state.
-fn wait_for_state(server: &Server, text: &str, state: &str) {
-    let mut last = String::new();
-    for _ in 0..200 {
-        last = server.sql("SHOW PROCESSLIST");
-        let found = last.lines().find(|l| l.contains(text) && !l.contains("SHOW PROCESSLIST"));
-        if found.is_some_and(|line| line.split('\t').nth(6) == Some(state)) {
-            return;
-        }
-        testkit::pause(25);
-    }
-    panic!("{text:?} never was in state {state:?}:\n{last}");
-}
-
 #[test]
 fn states_are_mysqls() {
     let folder = TempDir::new();
@@ -180,7 +166,7 @@ fn states_are_mysqls() {
         holder.ask(hold);
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| server.sql(run));
-            wait_for_state(&server, run, state);
+            server.find_state(run, state);
             holder.ask("ROLLBACK; UNLOCK TABLES; UNLOCK INSTANCE; DO RELEASE_ALL_LOCKS()");
             waiter.join().unwrap();
         });

@@ -113,6 +113,41 @@ impl Server {
         answer.err.trim().to_string()
     }
 
+    /// Waits until a session runs a statement that has this text in it; its number.
+    ///
+    /// # Panics
+    /// When none does for some seconds.
+    pub fn find_session(&self, text: &str) -> String {
+        self.find_running(text, |_, info| info.contains(text))
+    }
+
+    /// Waits until a session runs this statement, in this state of the process list; its number.
+    ///
+    /// # Panics
+    /// When none is for some seconds.
+    pub fn find_state(&self, statement: &str, state: &str) -> String {
+        self.find_running(statement, |is, info| is == state && info == statement)
+    }
+
+    fn find_running(&self, what: &str, wanted: impl Fn(&str, &str) -> bool) -> String {
+        let list = "SELECT id, state, info FROM information_schema.processlist \
+                    WHERE command = 'Query' AND id <> CONNECTION_ID()";
+        let mut last = String::new();
+        for _ in 0..500 {
+            last = self.sql(list);
+            for line in last.lines() {
+                let mut fields = line.splitn(3, '\t').map(str::to_string);
+                let mut next = || fields.next().unwrap_or_default();
+                let (id, is, info) = (next(), next(), next());
+                if wanted(&is, &info) {
+                    return id;
+                }
+            }
+            crate::pause(10);
+        }
+        panic!("no session runs {what:?} as expected:\n{last}");
+    }
+
     /// `mariadb-admin` with a command.
     pub fn admin(&self, command: &str) -> Answer {
         let socket = format!("--socket={}", self.socket().display());

@@ -484,8 +484,7 @@ mod tests {
             ns: Some(ns),
             rows_sent: 1,
             rows_examined: 3,
-            rows_affected: 0,
-            more: None,
+            ..StatementEnd::default()
         };
         let row = digests.row(place).unwrap();
         let (bucket, now_ns) = (bucket_of_statement(ns), 1000 + row.last_ns.get() + ns);

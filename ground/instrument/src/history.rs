@@ -583,13 +583,7 @@ mod tests {
             all.map(|record| String::from_utf8(record.text().to_vec()).unwrap()).collect()
         };
         for n in 0..13u64 {
-            let end = StatementEnd {
-                ns: Some(n),
-                rows_sent: n,
-                rows_examined: 0,
-                rows_affected: 0,
-                more: None,
-            };
+            let end = StatementEnd { ns: Some(n), rows_sent: n, ..StatementEnd::default() };
             let text = format!("SELECT {n}");
             let recorded = Recorded {
                 instrument: 1,
@@ -619,13 +613,7 @@ mod tests {
             text: RecordedText::Written(b"long"),
             digest: None,
         };
-        let end = StatementEnd {
-            ns: Some(1),
-            rows_sent: 0,
-            rows_examined: 0,
-            rows_affected: 0,
-            more: None,
-        };
+        let end = StatementEnd { ns: Some(1), ..StatementEnd::default() };
         history.open().add_statement(&end, &recorded, (false, true));
         let failure = Failure { code: 1146, state: *b"42S02", text: "no".into() };
         history.fails(failure, (false, true));
@@ -641,13 +629,7 @@ mod tests {
     fn a_session_that_rests_gives_its_digests_rows_back() {
         let mut history = SessionHistory::new(79);
         let key = DigestKey { schema: None, hash: [79; 32] };
-        let end = StatementEnd {
-            ns: Some(1),
-            rows_sent: 0,
-            rows_examined: 0,
-            rows_affected: 0,
-            more: None,
-        };
+        let end = StatementEnd { ns: Some(1), ..StatementEnd::default() };
         let run = |history: &mut SessionHistory, row: &Arc<DigestRow>| {
             let recorded = Recorded {
                 instrument: 1,
@@ -676,13 +658,7 @@ mod tests {
 
     fn statements_are_nested_in_the_transaction_that_goes_on() {
         let mut history = SessionHistory::new(78);
-        let end = StatementEnd {
-            ns: Some(1),
-            rows_sent: 0,
-            rows_examined: 0,
-            rows_affected: 0,
-            more: None,
-        };
+        let end = StatementEnd { ns: Some(1), ..StatementEnd::default() };
         let recorded =
             Recorded { instrument: 1, now_ns: 9, text: RecordedText::Written(b""), digest: None };
         let begun = TransactionRecord { begin_ns: 5, ..TransactionRecord::default() };

@@ -768,13 +768,8 @@ mod tests {
 
     fn figures_that_were_emptied_are_none_until_they_are_written_again() {
         let page = CounterPage::boxed();
-        let end = StatementEnd {
-            ns: Some(5),
-            rows_sent: 1,
-            rows_examined: 2,
-            rows_affected: 0,
-            more: None,
-        };
+        let end =
+            StatementEnd { ns: Some(5), rows_sent: 1, rows_examined: 2, ..StatementEnd::default() };
         page.add_statement(4, &end, 0);
         page.add_statement(5, &end, 0);
         registry::empty(Figures::Statements);
@@ -803,8 +798,7 @@ mod tests {
                 ns: Some(5),
                 rows_sent: 1,
                 rows_examined: 2,
-                rows_affected: 0,
-                more: None,
+                ..StatementEnd::default()
             },
             7,
         );

@@ -157,7 +157,7 @@ impl StatementRow {
 }
 
 /// A statement that ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct StatementEnd<'s> {
     /// How long it took, in nanoseconds; `None` where it is not timed.
     pub ns: Option<u64>,

@@ -70,7 +70,7 @@ impl Core {
             totals.counter(Counter::SlowQueries),
             totals.counter(Counter::OpenedTables),
             totals.counter(Counter::FlushCommands),
-            server.catalog.open_tables().handles(),
+            server.catalog.open_handles().handles(),
             questions as f64 / uptime.max(1) as f64,
         );
         self.reply.out.begin().extend_from_slice(text.as_bytes());

@@ -126,8 +126,8 @@ fn computed(server: &Server) -> Vec<(&'static str, u64)> {
     let live = slots.filter(|s| s.session_id.load(Ordering::Relaxed) != 0).count() as u64;
     let mut list = vec![
         ("Connections", server.connections_total()),
-        ("Open_table_definitions", server.catalog.open_tables().definitions()),
-        ("Open_tables", server.catalog.open_tables().handles()),
+        ("Open_table_definitions", server.catalog.open_handles().definitions()),
+        ("Open_tables", server.catalog.open_handles().handles()),
         ("Max_used_connections", u64::from(server.connections_open_max())),
         ("Prepared_stmt_count", server.statements_open().max(0) as u64),
         ("Threads_cached", 0),

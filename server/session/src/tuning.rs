@@ -45,7 +45,7 @@ pub fn start(server: &Arc<Server>) {
         set(server, id.get().name, &globals.value(id));
     }
     let instances = globals.number("table_open_cache_instances");
-    server.catalog.open_tables().set_instances(instances);
+    server.catalog.open_handles().set_instances(instances);
     size_events(globals);
 }
 
@@ -231,8 +231,8 @@ fn set(server: &Server, name: &str, value: &Value) {
             server.catalog.mdl().set_shard_by(by[(n as usize).min(2)]);
         }
         "max_write_lock_count" => server.catalog.mdl().set_write_locks_max(n),
-        "limpid_table_cache_local" => server.catalog.open_tables().set_local(n != 0),
-        "table_open_cache" => server.catalog.open_tables().set_limit(n),
+        "limpid_table_cache_local" => server.catalog.open_handles().set_local(n != 0),
+        "table_open_cache" => server.catalog.open_handles().set_limit(n),
         "limpid_lock_memory_max" => server.engine.locks().set_memory_max(n as usize),
         "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),
         "innodb_stats_persistent" => upkeep.set_persistent(n != 0),

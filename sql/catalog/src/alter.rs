@@ -13,11 +13,11 @@
 //! 5. Everybody who looks for a table by its id sees it under its old or its new name.
 
 use crate::names::Definition;
-use crate::{Catalog, CatalogError, IndexDef, Statistics, TableCache, TableDef};
+use crate::{Catalog, CatalogError, IndexDef, Renames, Statistics, TableCache, TableDef};
 use base::IndexId;
 use engine::{Client, Table};
 use mdl::Mode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use sync::Deadline;
 
@@ -153,7 +153,7 @@ impl Catalog {
         if new.temporary {
             return Ok(());
         }
-        let renames = [(old.full_name(), new.full_name())];
+        let renames = Renames::from([(old.full_name(), new.full_name())]);
         others.iter_mut().for_each(|(_, def)| def.follow(&renames));
         for (definition, def) in self.followers(client, cache, &renames, Mode::SU, deadline)? {
             if others.iter().all(|(_, known)| known.full_name() != def.full_name()) {
@@ -303,7 +303,7 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         let mut now: BTreeMap<FullName, Option<Arc<Definition>>> = BTreeMap::new();
-        let made: Vec<_> = pairs.iter().map(|(_, to)| to).collect();
+        let made: HashSet<_> = pairs.iter().map(|(_, to)| to).collect();
         for (from, _) in pairs.iter().filter(|(from, _)| !made.contains(&from)) {
             cache.admit_change(&from.0, &from.1)?;
         }
@@ -391,13 +391,11 @@ impl Catalog {
 }
 
 /// The first and the last name of each table, where one is renamed several times.
-fn final_names(pairs: &[(FullName, FullName)]) -> Vec<(FullName, FullName)> {
-    let mut names: Vec<(FullName, FullName)> = Vec::new();
+fn final_names(pairs: &[(FullName, FullName)]) -> Renames {
+    let mut first_of: Renames = HashMap::new();
     for (from, to) in pairs {
-        match names.iter_mut().find(|(_, last)| last == from) {
-            Some((_, last)) => last.clone_from(to),
-            None => names.push((from.clone(), to.clone())),
-        }
+        let first = first_of.remove(from).unwrap_or_else(|| from.clone());
+        first_of.insert(to.clone(), first);
     }
-    names
+    first_of.into_iter().map(|(last, first)| (first, last)).collect()
 }

@@ -7,11 +7,11 @@
 //! 4. A handle that the present statement has used stays until that ends; others may go (`parking`), and are opened anew.
 
 use crate::definition::Definition;
+use crate::explicit_locks::{Alias, ExplicitLocks};
 use crate::handle::{Handle, RowTimer};
 use crate::names::{NameEntry, NameId};
 use crate::parking::Parking;
 use crate::places::Places;
-use crate::standing::{Alias, Standing};
 use crate::{Catalog, CatalogError, Statistics, TableDef};
 use engine::Client;
 use instrument::{Counter, TableIo};
@@ -63,7 +63,7 @@ pub struct TableCache {
     pub is_super: bool,
     /// What ROLLBACK does not undo.
     pub lasting: Lasting,
-    pub(crate) standing: Standing,
+    pub(crate) explicit: ExplicitLocks,
     /// The names that an ALTER TABLE has locked so that they stay what they are, and that it is going to publish anew.
     pub(crate) changing: Vec<Arc<Object>>,
 }
@@ -94,7 +94,7 @@ impl TableCache {
             read_only: false,
             is_super: false,
             lasting: Lasting::default(),
-            standing: Standing::default(),
+            explicit: ExplicitLocks::default(),
             changing: Vec::new(),
         }
     }
@@ -163,7 +163,7 @@ impl TableCache {
         };
         if (mode == Mode::SW || self.tables_are_locked()) && !self.is_own(table) {
             let entry = &self.handles[handle].entry;
-            self.standing.admit_again(&entry.schema, &entry.name, mode)?;
+            self.explicit.admit_again(&entry.schema, &entry.name, mode)?;
             if mode == Mode::SW {
                 self.protect(slot, deadline)?;
             }
@@ -254,7 +254,7 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         let object = &self.handles[handle].entry.object;
-        if self.standing.held.covers(object, mode) {
+        if self.explicit.held.covers(object, mode) {
             return Ok(());
         }
         Ok(self.catalog.mdl().take(slot, &mut self.held, object, mode, deadline)?)
@@ -274,7 +274,7 @@ impl TableCache {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        if self.standing.held.covers(&object, mode) {
+        if self.explicit.held.covers(&object, mode) {
             return Ok(());
         }
         Ok(self.catalog.mdl().take(slot, &mut self.held, &object, mode, deadline)?)
@@ -364,7 +364,7 @@ impl TableCache {
     }
 
     /// Counts that LOCK TABLES locks a table.
-    pub(crate) fn count_standing_lock(&mut self, schema: &str, name: &str, write: bool) {
+    pub(crate) fn count_explicit_lock(&mut self, schema: &str, name: &str, write: bool) {
         let handle = self.handle(schema, name);
         self.handles[handle].count_lock(write);
     }

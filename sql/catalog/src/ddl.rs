@@ -61,7 +61,8 @@ impl Catalog {
             self.lock_table(client, cache, name, table, deadline)?;
         }
         let full: Vec<_> = tables.iter().map(|t| (name.to_string(), t.clone())).collect();
-        self.release_relatives(client, cache, &full, orphans, deadline)?;
+        let gone: Vec<_> = full.iter().collect();
+        self.release_relatives(client, cache, &gone, orphans, deadline)?;
         self.transact(client, |c, client| {
             tables.iter().try_for_each(|table| c.erase_whole(client, name, table))?;
             c.erase_schema(client, name)
@@ -184,9 +185,10 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<Vec<String>, CatalogError> {
         let (mut present, mut missing, mut own) = (Vec::new(), Vec::new(), Vec::new());
-        for (schema, name) in names {
+        for full in names {
+            let (schema, name) = full;
             if cache.temporary(schema, name).is_some() {
-                own.push((schema, name));
+                own.push(full);
                 continue;
             }
             let is_there = !temporary_only && {
@@ -196,7 +198,7 @@ impl Catalog {
                 cache.definition(handle).is_some_and(|d| d.def.view.is_none())
             };
             match is_there {
-                true => present.push((schema, name)),
+                true => present.push(full),
                 false => missing.push(format!("{schema}.{name}")),
             }
         }
@@ -204,13 +206,12 @@ impl Catalog {
             return Err(CatalogError::UnknownTables(missing.join(",")));
         }
         if !present.is_empty() {
-            let full: Vec<_> = present.iter().map(|(s, n)| ((*s).clone(), (*n).clone())).collect();
-            self.release_relatives(client, cache, &full, orphans, deadline)?;
+            self.release_relatives(client, cache, &present, orphans, deadline)?;
             self.transact(client, |c, client| {
                 present.iter().try_for_each(|(schema, name)| c.erase_whole(client, schema, name))
             })?;
         }
-        self.retire(names.iter().filter(|(s, n)| present.contains(&(s, n))))?;
+        self.retire(present.iter().copied())?;
         cache.locked_dropped(client.slot(), &present);
         own.iter().try_for_each(|(schema, name)| cache.drop_temporary(client, schema, name))?;
         Ok(missing)
@@ -262,11 +263,12 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<Vec<String>, CatalogError> {
         let (mut present, mut missing) = (Vec::new(), Vec::new());
-        for (schema, name) in names {
+        for full in names {
+            let (schema, name) = full;
             self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
             let handle = self.lock_table(client, cache, schema, name, deadline)?;
             match cache.definition(handle).map(|d| d.def.view.is_some()) {
-                Some(true) => present.push((schema, name)),
+                Some(true) => present.push(full),
                 Some(false) => {
                     let (schema, name) = (schema.clone(), name.clone());
                     return Err(CatalogError::NotView { schema, name });
@@ -280,7 +282,7 @@ impl Catalog {
         self.transact(client, |c, client| {
             present.iter().try_for_each(|(schema, name)| c.erase_table(client, schema, name))
         })?;
-        self.retire(names.iter().filter(|(s, n)| present.contains(&(s, n))))?;
+        self.retire(present.into_iter())?;
         Ok(missing)
     }
 
@@ -452,7 +454,7 @@ impl Catalog {
         &self,
         client: &Client,
         cache: &mut TableCache,
-        gone: &[FullName],
+        gone: &[&FullName],
         orphans: bool,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {

@@ -8,7 +8,7 @@
 use crate::NameEntry;
 use crate::definition::Definition;
 use crate::names::Names;
-use crate::open::OpenTables;
+use crate::open::OpenHandles;
 use crate::statistics::Upkeep;
 use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
 use crate::{Account, CatalogError, SchemaDef, TableDef};
@@ -168,7 +168,7 @@ impl Catalog {
     }
 
     /// The table cache: how many tables are open, and how many may be.
-    pub fn open_tables(&self) -> &OpenTables {
+    pub fn open_handles(&self) -> &OpenHandles {
         &self.names.open
     }
 

@@ -9,11 +9,14 @@ use crate::definition::Definition;
 use crate::{Catalog, CatalogError, FullName, TableCache, TableDef, TableRef};
 use engine::Client;
 use mdl::{Mode, Namespace};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
 use value::KeyPart;
 use value::name::folded_name;
+
+/// Names of tables that change, and what they are afterwards.
+pub type Renames = HashMap<FullName, FullName>;
 
 /// What happens to the rows that refer to one that goes or changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,9 +140,9 @@ impl TableDef {
     }
 
     /// Gives the tables that foreign keys refer to their new names.
-    pub fn follow(&mut self, renames: &[(FullName, FullName)]) {
+    pub fn follow(&mut self, renames: &Renames) {
         for key in &mut self.foreign_keys {
-            if let Some((_, to)) = renames.iter().find(|(from, _)| *from == key.parent) {
+            if let Some(to) = renames.get(&key.parent) {
                 key.parent.clone_from(to);
             }
         }
@@ -197,10 +200,11 @@ impl Catalog {
     }
 
     /// Refuses to take away tables that others refer to.
-    pub(crate) fn refuse_orphans(&self, gone: &[FullName]) -> Result<(), CatalogError> {
+    pub(crate) fn refuse_orphans(&self, gone: &[&FullName]) -> Result<(), CatalogError> {
+        let names: HashSet<&FullName> = gone.iter().copied().collect();
         for parent in gone {
             let others = self.children_of(parent);
-            let stays = |d: &&Arc<Definition>| !gone.contains(&d.def.full_name());
+            let stays = |d: &&Arc<Definition>| !names.contains(&d.def.full_name());
             let mut keys = others.iter().filter(stays).flat_map(|d| {
                 d.def.referring(parent).map(|key| (key.name.clone(), d.def.name.clone()))
             });
@@ -240,22 +244,22 @@ impl Catalog {
         Ok(())
     }
 
-    /// Locks the tables that refer to tables that get other names (in this order), and gives them definitions
+    /// Locks the tables that refer to tables that get other names, and gives them definitions
     /// that name the tables as they will be.
     pub(crate) fn followers(
         &self,
         client: &Client,
         cache: &mut TableCache,
-        renames: &[(FullName, FullName)],
+        renames: &Renames,
         mode: Mode,
         deadline: Deadline,
     ) -> Result<Vec<(Arc<Definition>, TableDef)>, CatalogError> {
         let mut names = BTreeSet::new();
-        for (from, _) in renames {
+        for from in renames.keys() {
             names.extend(self.children_of(from).iter().map(|d| d.def.full_name()));
         }
         let mut followers = Vec::new();
-        for name in names.iter().filter(|n| renames.iter().all(|(from, _)| from != *n)) {
+        for name in names.iter().filter(|n| !renames.contains_key(*n)) {
             let Some(old) = self.lock_relative(client, cache, name, mode, deadline)? else {
                 continue;
             };

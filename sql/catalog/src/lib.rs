@@ -4,7 +4,7 @@
 //! tables that hold them, changed in the same transaction as everything else a DDL statement does),
 //! [`names`] (one entry per name: lock object, version, current definition), [`cache`] (a session's
 //! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
-//! [`foreign`], [`temporary`], [`standing`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
+//! [`foreign`], [`temporary`], [`explicit_locks`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
 //! [`histogram`].
 //!
 //! 1. A definition never changes: DDL publishes a new one and raises the name's version.
@@ -19,6 +19,7 @@ mod def;
 mod definition;
 mod dictionary;
 mod error;
+mod explicit_locks;
 mod foreign;
 mod handle;
 mod histogram;
@@ -28,7 +29,6 @@ mod older;
 mod open;
 mod parking;
 mod places;
-mod standing;
 mod statistics;
 mod stored;
 mod temporary;
@@ -43,13 +43,13 @@ pub use def::{
 };
 pub use dictionary::{Catalog, ReadOnly, system_tables};
 pub use error::CatalogError;
-pub use foreign::{ForeignKeyDef, Referential};
+pub use explicit_locks::{Alias, NamedTable, TableLock};
+pub use foreign::{ForeignKeyDef, Referential, Renames};
 pub use handle::RowTimer;
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use names::{Definition, NameEntry};
 pub use older::{OlderColumns, ROW_VERSIONS_MAX};
-pub use open::OpenTables;
-pub use standing::{Alias, NamedTable, TableLock};
+pub use open::OpenHandles;
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
     ChangeRow, Changes, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy,

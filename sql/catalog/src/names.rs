@@ -10,7 +10,7 @@
 
 pub use crate::definition::Definition;
 use crate::index::Index;
-use crate::open::OpenTables;
+use crate::open::OpenHandles;
 use crate::{FullName, TableRef};
 use base::{SpaceId, TableId};
 use instrument::{Counter, TableFigures};
@@ -69,7 +69,7 @@ pub struct NameEntry {
     pub object: Arc<Object>,
     version: SharedAtomic<u64, { class::DICT }>,
     current: Mutex<Current>,
-    open: Arc<OpenTables>,
+    open: Arc<OpenHandles>,
     /// It is a temporary table's, and in no directory.
     private: bool,
     /// What was done to the rows of its tables.
@@ -218,7 +218,7 @@ pub struct Names {
     /// Raised when a publication of several names begins and when it ends.
     moves: SharedAtomic<u64, { class::DICT }>,
     /// How many handles of tables there are.
-    pub(crate) open: Arc<OpenTables>,
+    pub(crate) open: Arc<OpenHandles>,
 }
 
 /// Parts of the directory.

@@ -64,7 +64,7 @@ fn is_open(entry: &NameEntry, version: u64) -> bool {
 }
 
 /// See the module.
-pub struct OpenTables {
+pub struct OpenHandles {
     instances: Box<[Instance]>,
     limit: LocalAtomic<u64>,
     used: LocalAtomic<u64>,
@@ -74,13 +74,13 @@ pub struct OpenTables {
     definitions: SharedAtomic<u64, { class::DICT }>,
 }
 
-impl Default for OpenTables {
+impl Default for OpenHandles {
     fn default() -> Self {
         let instance = || Instance {
             handles: CacheLine(SharedAtomic::new(0)),
             parked: Mutex::new(&INSTANCE, Parked::default()),
         };
-        OpenTables {
+        OpenHandles {
             instances: (0..INSTANCES_MAX).map(|_| instance()).collect(),
             limit: LocalAtomic::new(DEFAULTS.0),
             used: LocalAtomic::new(DEFAULTS.1),
@@ -91,7 +91,7 @@ impl Default for OpenTables {
     }
 }
 
-impl OpenTables {
+impl OpenHandles {
     /// `table_open_cache`: it acts when a handle is opened or parked next.
     pub fn set_limit(&self, handles: u64) {
         self.limit.store(handles, Ordering::Relaxed);

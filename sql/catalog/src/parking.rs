@@ -12,7 +12,7 @@
 use crate::cache::{TableCache, TableRef};
 use crate::handle::Handle;
 use crate::names::{NameEntry, publication};
-use crate::open::OpenTables;
+use crate::open::OpenHandles;
 use crate::{Catalog, FullName};
 use instrument::Counter;
 use std::cmp::Reverse;
@@ -216,7 +216,7 @@ impl TableCache {
     }
 
     /// Closes what is too much in the instance, as far as the session has it and does not use it.
-    fn close_oldest(&mut self, open: &OpenTables) {
+    fn close_oldest(&mut self, open: &OpenHandles) {
         let instance = self.parking.instance;
         if open.is_over(instance) {
             // What is parked goes first: who keeps handles to himself does not find it.
@@ -342,7 +342,7 @@ impl TableCache {
     }
 
     /// Gives the handles to the instance.
-    fn give_all(&mut self, open: &OpenTables) {
+    fn give_all(&mut self, open: &OpenHandles) {
         let instance = self.parking.instance;
         for place in 0..self.handles.len() {
             let h = &mut self.handles[place];

@@ -459,7 +459,10 @@ mod tests {
         let new = ("s2".to_string(), "u".to_string());
         let elsewhere = ("other".to_string(), "p".to_string());
         // The two exchange their names.
-        def.follow(&[(old, elsewhere.clone()), (elsewhere.clone(), new.clone())]);
+        def.follow(&crate::Renames::from([
+            (old, elsewhere.clone()),
+            (elsewhere.clone(), new.clone()),
+        ]));
         def.rename("s2", "u");
         assert_eq!(def.foreign_keys[0].name, "u_ibfk_0");
         assert_eq!(def.foreign_keys[0].parent, new);

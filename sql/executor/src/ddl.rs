@@ -27,6 +27,7 @@ use crate::{Context, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, ReadContext, SchemaDef};
 use parser::ast::{self, Statement};
 use planner::PlanError;
+use std::collections::HashSet;
 use std::sync::Arc;
 use value::{Collation, Datum};
 
@@ -170,7 +171,8 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
         .iter()
         .map(|name| Ok((context.schema_of(name)?, name.name.clone())))
         .collect::<Result<Vec<_>, SqlError>>()?;
-    if let Some((_, name)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
+    let mut before = HashSet::with_capacity(names.len());
+    if let Some(name) = names.iter().find(|name| !before.insert(*name)) {
         return Err(PlanError::NotUniqueTable(&name.1).into());
     }
     let catalog = Arc::clone(context.tables.catalog());

@@ -12,6 +12,7 @@ use mdl::Mode;
 use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
 use parser::print::quoted;
 use planner::PlanError;
+use std::collections::HashSet;
 
 /// Locks tables. The session has given back every lock it had.
 ///
@@ -23,13 +24,10 @@ pub fn lock_tables(
     context: &mut Context<'_>,
 ) -> Result<(), SqlError> {
     let alias = |l: &LockTable| l.alias.clone().unwrap_or_else(|| l.table.name.clone());
-    for (i, one) in list.iter().enumerate() {
+    let mut before = HashSet::with_capacity(list.len());
+    for one in list {
         let (name, schema) = (alias(one), context.schema_of(&one.table)?);
-        let same = |l: &LockTable| {
-            alias(l).eq_ignore_ascii_case(&name)
-                && context.schema_of(&l.table).is_ok_and(|s| s == schema)
-        };
-        if list[..i].iter().any(same) {
+        if !before.insert((schema, name.to_ascii_lowercase())) {
             return Err(PlanError::NotUniqueTable(&name).into());
         }
     }

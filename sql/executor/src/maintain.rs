@@ -15,6 +15,7 @@ use catalog::{CatalogError, TableRef};
 use mdl::Mode;
 use parser::ast::{DdlWait, Maintain, MaintainVerb, ObjectName};
 use planner::PlanError;
+use std::collections::HashSet;
 use value::{ColumnType, Datum, Kind};
 
 /// Between two looks at whether recovery is done.
@@ -85,10 +86,11 @@ pub fn run(
 
 /// Schema and name of each table; no table may be named twice.
 fn names(tables: &[ObjectName], context: &Context<'_>) -> Result<Vec<(String, String)>, SqlError> {
-    let mut found: Vec<(String, String)> = Vec::with_capacity(tables.len());
+    let mut found = Vec::with_capacity(tables.len());
+    let mut before = HashSet::with_capacity(tables.len());
     for table in tables {
         let name = (context.schema_of(table)?, table.name.clone());
-        if found.contains(&name) {
+        if !before.insert(name.clone()) {
             return Err(PlanError::NotUniqueTable(&name.1).into());
         }
         found.push(name);

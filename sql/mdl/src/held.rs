@@ -2,8 +2,9 @@
 
 use crate::mode::{Mode, Modes};
 use crate::object::{Id, Object};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 /// Grants in the order they were taken. Reuse the list: it then allocates nothing.
 ///
@@ -125,6 +126,18 @@ impl Held {
             self.index_anew();
             true
         })
+    }
+
+    /// Takes grants of several objects out of the list, one of each object, as [`Self::forget`] does; the objects whose grants
+    /// were there.
+    pub fn forget_all(&mut self, objects: Vec<Arc<Object>>, mode: Mode) -> Vec<Arc<Object>> {
+        let mut left: HashSet<u64> = objects.iter().map(|o| o.id().grant(mode)).collect();
+        // The last one of each goes.
+        let mut kept: Vec<u64> = self.words.drain(..).rev().filter(|w| !left.remove(w)).collect();
+        kept.reverse();
+        self.words = kept;
+        self.index_anew();
+        objects.into_iter().filter(|o| !left.contains(&o.id().grant(mode))).collect()
     }
 
     /// Adds a grant that the session has.

@@ -33,22 +33,30 @@ impl Table {
 
     /// The row of a payload under the present layout; values outside of it stay there.
     pub(crate) fn row_of<'p>(&self, payload: &'p [u8]) -> Result<Cow<'p, [u8]>> {
-        let row = row_bytes(payload);
-        let Some(older) = self.older(RowHeader::read(payload)?.version)? else {
-            return Ok(Cow::Borrowed(row));
-        };
-        let mut out = Vec::with_capacity(row.len() + 64);
-        older.append(row, self.layout(), &mut out).map_err(bad_row)?;
-        Ok(Cow::Owned(out))
+        let mut made = Vec::new();
+        Ok(match self.present_row(payload, &mut made)? {
+            Some(row) => Cow::Borrowed(row),
+            None => Cow::Owned(made),
+        })
     }
 
     /// As [`Self::row_of`], into `out` (cleared first).
     pub(crate) fn put_row(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
-        match self.older(RowHeader::read(payload)?.version)? {
-            None => out.extend_from_slice(row_bytes(payload)),
-            Some(older) => older.append(row_bytes(payload), self.layout(), out).map_err(bad_row)?,
+        if let Some(row) = self.present_row(payload, out)? {
+            out.extend_from_slice(row);
         }
         Ok(())
+    }
+
+    /// The row of a payload, if it has the present layout; else it is appended to `made` as it is under that.
+    fn present_row<'p>(&self, payload: &'p [u8], made: &mut Vec<u8>) -> Result<Option<&'p [u8]>> {
+        let row = row_bytes(payload);
+        let Some(older) = self.older(RowHeader::read(payload)?.version)? else {
+            return Ok(Some(row));
+        };
+        made.reserve(row.len() + 64);
+        older.append(row, self.layout(), made).map_err(bad_row)?;
+        Ok(None)
     }
 }

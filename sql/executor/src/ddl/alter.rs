@@ -214,7 +214,7 @@ fn rename(
     if from == to {
         return Ok(());
     }
-    new.follow(&[(from.clone(), to.clone())]);
+    new.follow(&catalog::Renames::from([(from.clone(), to.clone())]));
     new.rename(schema, name);
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();

@@ -1,13 +1,14 @@
 //! Locks that outlast statements and transactions: LOCK TABLES, FLUSH TABLES WITH READ LOCK, LOCK INSTANCE.
 //!
 //! 1. While tables are locked, a statement uses no table but those, under the aliases they were locked by,
-//!    each alias once; what it needs is covered by the standing grants, so it never waits.
+//!    each alias once; what it needs is covered by explicit grants, so it never waits.
 //! 2. A plan kept from before is admitted by the names that it has for its tables ([`NamedTable`]) each time it runs.
 //! 3. The list of locked names follows DDL: a dropped table leaves it, a renamed one keeps its lock.
 
 use crate::{CatalogError, FullName, ReadOnly, TableCache};
 use engine::Client;
 use mdl::{Held, Mode, Namespace};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
 
@@ -51,7 +52,7 @@ pub struct NamedTable {
 
 /// What a session holds beyond statements and transactions.
 #[derive(Default)]
-pub(crate) struct Standing {
+pub(crate) struct ExplicitLocks {
     /// LOCK TABLES is in force (also of temporary tables only).
     active: bool,
     tables: Vec<Locked>,
@@ -64,7 +65,7 @@ pub(crate) struct Standing {
     naming: Option<Vec<NamedTable>>,
 }
 
-impl Standing {
+impl ExplicitLocks {
     /// Refuses a table that LOCK TABLES does not cover: 1100, 1099.
     fn admit(
         &mut self,
@@ -93,7 +94,7 @@ impl Standing {
         Ok(())
     }
 
-    /// As [`Standing::admit`], of a table that a kept plan uses.
+    /// As [`ExplicitLocks::admit`], of a table that a kept plan uses.
     pub(crate) fn admit_again(
         &mut self,
         schema: &str,
@@ -115,26 +116,26 @@ fn is_write(mode: Mode) -> bool {
 impl TableCache {
     /// Whether LOCK TABLES is in force.
     pub fn tables_are_locked(&self) -> bool {
-        self.standing.active
+        self.explicit.active
     }
 
     /// A statement begins to be planned: each alias may be used again.
     pub fn begin_planning(&mut self) {
         self.begin_round();
-        self.standing.tables.iter_mut().for_each(|l| l.used = false);
-        if let Some(named) = &mut self.standing.naming {
+        self.explicit.tables.iter_mut().for_each(|l| l.used = false);
+        if let Some(named) = &mut self.explicit.naming {
             named.clear();
         }
     }
 
     /// What is planned from now on says how it names its tables, until [`TableCache::take_names`].
     pub fn keep_names(&mut self) {
-        self.standing.naming = Some(Vec::new());
+        self.explicit.naming = Some(Vec::new());
     }
 
     /// How what was planned since [`TableCache::keep_names`] names its tables.
     pub fn take_names(&mut self) -> Vec<NamedTable> {
-        self.standing.naming.take().unwrap_or_default()
+        self.explicit.naming.take().unwrap_or_default()
     }
 
     /// Refuses a planned statement that names tables which LOCK TABLES does not cover.
@@ -146,7 +147,7 @@ impl TableCache {
         self.begin_planning();
         named.iter().try_for_each(|NamedTable { schema, name, alias, write }| {
             let alias = alias.as_deref().map_or(Alias::InView, Alias::Named);
-            self.standing.admit(schema, name, alias, *write)
+            self.explicit.admit(schema, name, alias, *write)
         })
     }
 
@@ -162,10 +163,10 @@ impl TableCache {
         if self.is_temporary(schema, name) {
             return Ok(());
         }
-        if self.standing.active {
-            self.standing.admit(schema, name, alias, is_write(mode))?;
+        if self.explicit.active {
+            self.explicit.admit(schema, name, alias, is_write(mode))?;
         }
-        if let Some(named) = &mut self.standing.naming {
+        if let Some(named) = &mut self.explicit.naming {
             let (schema, name, write) = (schema.to_string(), name.to_string(), is_write(mode));
             let alias = match alias {
                 Alias::Named(alias) => Some(alias.to_string()),
@@ -181,14 +182,14 @@ impl TableCache {
 
     /// Refuses DDL of a table that is not locked by WRITE while LOCK TABLES is in force.
     pub(crate) fn admit_change(&mut self, schema: &str, name: &str) -> Result<(), CatalogError> {
-        if !self.standing.active {
+        if !self.explicit.active {
             return Ok(());
         }
         self.begin_planning();
-        let tables = &self.standing.tables;
+        let tables = &self.explicit.tables;
         let known = tables.iter().find(|l| l.what.schema == schema && l.what.name == name);
         let alias = known.map_or(name, |l| l.what.alias.as_str()).to_string();
-        self.standing.admit(schema, name, Alias::Named(&alias), true).map_err(|e| match e {
+        self.explicit.admit(schema, name, Alias::Named(&alias), true).map_err(|e| match e {
             CatalogError::TableReadLocked(_) => CatalogError::TableReadLocked(name.to_string()),
             other => other,
         })
@@ -196,9 +197,9 @@ impl TableCache {
 
     /// The answer to CREATE TABLE while LOCK TABLES is in force: the table exists, or is not locked.
     pub(crate) fn refuse_creation(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
-        let mut tables = self.standing.tables.iter();
+        let mut tables = self.explicit.tables.iter();
         match tables.any(|l| l.what.schema == schema && l.what.name == name) {
-            _ if !self.standing.active => Ok(()),
+            _ if !self.explicit.active => Ok(()),
             true => Err(CatalogError::TableExists(name.to_string())),
             false => Err(CatalogError::TableNotLocked(name.to_string())),
         }
@@ -209,7 +210,7 @@ impl TableCache {
     /// # Errors
     /// 1100, 1099.
     pub fn admit_flush(&mut self, names: &[FullName]) -> Result<(), CatalogError> {
-        let locked = self.standing.tables.iter();
+        let locked = self.explicit.tables.iter();
         let all = || locked.map(|l| (l.what.schema.clone(), l.what.name.clone())).collect();
         let names: Vec<FullName> = if names.is_empty() { all() } else { names.to_vec() };
         names.iter().try_for_each(|(schema, name)| self.admit_change(schema, name))
@@ -227,12 +228,12 @@ impl TableCache {
             return Err(CatalogError::ReadOnlyTransaction);
         }
         self.admit_writing()?;
-        if self.standing.read_lock {
+        if self.explicit.read_lock {
             return Err(CatalogError::ReadLocked);
         }
         self.writes = true;
         let mdl = self.catalog.mdl();
-        if self.standing.held.covers(mdl.global(), Mode::IX) {
+        if self.explicit.held.covers(mdl.global(), Mode::IX) {
             return Ok(());
         }
         Ok(mdl.take(slot, &mut self.statement, mdl.global(), Mode::IX, deadline)?)
@@ -263,7 +264,7 @@ impl TableCache {
         what: ReadOnly,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        let locked = self.standing.read_lock;
+        let locked = self.explicit.read_lock;
         if what != ReadOnly::No {
             self.lock_all_reads(slot, deadline)?;
         }
@@ -324,14 +325,14 @@ impl TableCache {
         if let Err(error) = locked {
             self.keep_none();
             let mdl = Arc::clone(self.catalog.mdl());
-            mdl.release_all(client.slot(), &mut self.standing.held);
+            mdl.release_all(client.slot(), &mut self.explicit.held);
             return Err(error);
         }
         for TableLock { schema, name, write, .. } in &list {
-            self.count_standing_lock(schema, name, *write);
+            self.count_explicit_lock(schema, name, *write);
         }
-        self.standing.active = true;
-        self.standing.tables = list.into_iter().map(|what| Locked { what, used: false }).collect();
+        self.explicit.active = true;
+        self.explicit.tables = list.into_iter().map(|what| Locked { what, used: false }).collect();
         Ok(())
     }
 
@@ -348,10 +349,10 @@ impl TableCache {
         if writes {
             self.admit_writing()?;
         }
-        if writes && self.standing.read_lock {
+        if writes && self.explicit.read_lock {
             return Err(CatalogError::ReadLocked);
         }
-        let held = &mut self.standing.held;
+        let held = &mut self.explicit.held;
         if writes {
             mdl.take(slot, held, mdl.global(), Mode::IX, deadline)?;
         }
@@ -365,7 +366,7 @@ impl TableCache {
         for (schema, name, read) in names {
             if !read || flush {
                 let object = mdl.intern(Namespace::Schema, schema, "");
-                mdl.take(slot, &mut self.standing.held, &object, Mode::IX, deadline)?;
+                mdl.take(slot, &mut self.explicit.held, &object, Mode::IX, deadline)?;
             }
             let mode = match (flush, read) {
                 (true, _) => Mode::SNW,
@@ -389,7 +390,7 @@ impl TableCache {
         let mdl = Arc::clone(self.catalog.mdl());
         let handle = self.base_handle((schema.to_string(), name.to_string()));
         let object = Arc::clone(&self.entry(handle).object);
-        mdl.take(slot, &mut self.standing.held, &object, mode, deadline)?;
+        mdl.take(slot, &mut self.explicit.held, &object, mode, deadline)?;
         // LOCK TABLES has opened it, once for each alias, when it looked for views; FLUSH TABLES has not.
         self.refresh(handle);
         let h = &self.handles[handle];
@@ -414,14 +415,14 @@ impl TableCache {
 
     /// UNLOCK TABLES of LOCK TABLES; whether there was something.
     pub fn unlock_tables(&mut self, slot: &SessionSlot) -> bool {
-        if !self.standing.active {
+        if !self.explicit.active {
             return false;
         }
-        self.standing.active = false;
-        self.standing.tables.clear();
+        self.explicit.active = false;
+        self.explicit.tables.clear();
         self.keep_none();
         let mdl = Arc::clone(self.catalog.mdl());
-        mdl.release_all(slot, &mut self.standing.held);
+        mdl.release_all(slot, &mut self.explicit.held);
         true
     }
 
@@ -434,7 +435,7 @@ impl TableCache {
         slot: &SessionSlot,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        if self.standing.read_lock {
+        if self.explicit.read_lock {
             return Ok(());
         }
         let mdl = self.catalog.mdl();
@@ -443,13 +444,13 @@ impl TableCache {
             mdl.release(slot, mdl.global(), Mode::S);
             return Err(error.into());
         }
-        self.standing.read_lock = true;
+        self.explicit.read_lock = true;
         Ok(())
     }
 
     /// Ends [`TableCache::lock_all_reads`].
     pub fn unlock_all_reads(&mut self, slot: &SessionSlot) {
-        if std::mem::take(&mut self.standing.read_lock) {
+        if std::mem::take(&mut self.explicit.read_lock) {
             let mdl = self.catalog.mdl();
             mdl.release(slot, mdl.commit(), Mode::S);
             mdl.release(slot, mdl.global(), Mode::S);
@@ -465,17 +466,17 @@ impl TableCache {
         slot: &SessionSlot,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        if !self.standing.backup_lock {
+        if !self.explicit.backup_lock {
             let mdl = self.catalog.mdl();
             mdl.acquire(slot, mdl.backup_lock(), Mode::S, deadline)?;
-            self.standing.backup_lock = true;
+            self.explicit.backup_lock = true;
         }
         Ok(())
     }
 
     /// UNLOCK INSTANCE.
     pub fn unlock_instance(&mut self, slot: &SessionSlot) {
-        if std::mem::take(&mut self.standing.backup_lock) {
+        if std::mem::take(&mut self.explicit.backup_lock) {
             let mdl = self.catalog.mdl();
             mdl.release(slot, mdl.backup_lock(), Mode::S);
         }
@@ -489,55 +490,54 @@ impl TableCache {
     }
 
     /// Tables are gone that may be locked; with the last of them LOCK TABLES ends.
-    pub(crate) fn locked_dropped(&mut self, slot: &SessionSlot, names: &[(&String, &String)]) {
-        if !self.standing.active || names.is_empty() {
+    pub(crate) fn locked_dropped(&mut self, slot: &SessionSlot, names: &[&FullName]) {
+        if !self.explicit.active || names.is_empty() {
             return;
         }
-        for (schema, name) in names {
-            let is_it = |l: &Locked| l.what.schema == **schema && l.what.name == **name;
-            self.standing.tables.retain(|l| !is_it(l));
-            self.unlock_name(slot, schema, name);
-        }
-        if self.standing.tables.is_empty() {
+        let gone: HashSet<_> = names.iter().map(|(schema, name)| (&**schema, &**name)).collect();
+        self.explicit.tables.retain(|l| !gone.contains(&(&*l.what.schema, &*l.what.name)));
+        self.unlock_names(slot, names.iter().copied());
+        if self.explicit.tables.is_empty() {
             self.unlock_tables(slot);
         }
     }
 
     /// Tables have other names, in this order; their new names are locked exclusively.
     pub(crate) fn locked_renamed(&mut self, slot: &SessionSlot, pairs: &[(FullName, FullName)]) {
-        if !self.standing.active {
+        if !self.explicit.active {
             return;
         }
-        for (from, to) in pairs {
-            for l in &mut self.standing.tables {
-                if (&l.what.schema, &l.what.name) == (&from.0, &from.1) {
-                    if l.what.alias == l.what.name {
-                        l.what.alias.clone_from(&to.1);
-                    }
-                    (l.what.schema, l.what.name) = to.clone();
-                }
-            }
+        let mut at: HashMap<FullName, Vec<usize>> = HashMap::new();
+        for (i, l) in self.explicit.tables.iter().enumerate() {
+            at.entry((l.what.schema.clone(), l.what.name.clone())).or_default().push(i);
         }
+        for (from, to) in pairs {
+            let Some(moved) = at.remove(from) else { continue };
+            for i in &moved {
+                let what = &mut self.explicit.tables[*i].what;
+                if what.alias == what.name {
+                    what.alias.clone_from(&to.1);
+                }
+                (what.schema, what.name) = to.clone();
+            }
+            at.entry(to.clone()).or_default().extend(moved);
+        }
+        let names: BTreeSet<&FullName> = pairs.iter().flat_map(|(from, to)| [from, to]).collect();
+        let (stay, gone): (Vec<_>, Vec<_>) = names.into_iter().partition(|n| at.contains_key(*n));
+        self.unlock_names(slot, gone.into_iter());
         let mdl = Arc::clone(self.catalog.mdl());
-        for (schema, name) in pairs.iter().flat_map(|(from, to)| [from, to]) {
-            let mut tables = self.standing.tables.iter();
-            if !tables.any(|l| l.what.schema == *schema && l.what.name == *name) {
-                self.unlock_name(slot, schema, name);
-                continue;
-            }
-            let object = mdl.intern(Namespace::Table, schema, name);
-            if !self.standing.held.covers(&object, Mode::SNRW) && self.held.forget(&object, Mode::X)
-            {
-                mdl.downgrade(slot, &object, Mode::X, Mode::SNRW);
-                self.standing.held.note(&object, Mode::SNRW);
-            }
+        let objects = stay.iter().map(|(schema, name)| mdl.intern(Namespace::Table, schema, name));
+        let new = objects.filter(|object| !self.explicit.held.covers(object, Mode::SNRW)).collect();
+        for object in self.held.forget_all(new, Mode::X) {
+            mdl.downgrade(slot, &object, Mode::X, Mode::SNRW);
+            self.explicit.held.note(&object, Mode::SNRW);
         }
     }
 
-    fn unlock_name(&mut self, slot: &SessionSlot, schema: &str, name: &str) {
+    fn unlock_names<'n>(&mut self, slot: &SessionSlot, names: impl Iterator<Item = &'n FullName>) {
         let mdl = Arc::clone(self.catalog.mdl());
-        let object = mdl.intern(Namespace::Table, schema, name);
-        if self.standing.held.forget(&object, Mode::SNRW) {
+        let objects = names.map(|(schema, name)| mdl.intern(Namespace::Table, schema, name));
+        for object in self.explicit.held.forget_all(objects.collect(), Mode::SNRW) {
             mdl.release(slot, &object, Mode::SNRW);
         }
     }
