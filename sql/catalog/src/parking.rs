@@ -44,6 +44,8 @@ pub(crate) struct Parking {
     free: Vec<usize>,
     /// Handles that were unused the longest, with their rounds, the last one first.
     oldest: Vec<(u64, usize)>,
+    /// Where the open handles are, and some that were closed or are gone since; looked through while they are few.
+    opened: Vec<usize>,
     /// Handles that were closed, with their rounds, the last one last; they may have been opened since.
     closed: VecDeque<(u64, usize)>,
     nobody: Arc<NameEntry>,
@@ -61,6 +63,7 @@ impl Parking {
             seen: Vec::new(),
             free: Vec::new(),
             oldest: Vec::new(),
+            opened: Vec::new(),
             closed: VecDeque::new(),
             nobody: catalog.names().nobody(),
         }
@@ -155,6 +158,7 @@ impl TableCache {
         self.parking.is_due = true;
         if !self.parking.local && open.take(self.parking.instance, &h.entry, h.version) {
             h.opened += 1;
+            self.parking.opened.push(handle);
             instrument::count(Counter::TableOpenCacheHits, 1);
             return;
         }
@@ -163,6 +167,9 @@ impl TableCache {
         h.entry.load();
         if h.entry.add_handle(self.parking.instance, h.version) {
             h.opened += 1;
+            if h.opened == 1 {
+                self.parking.opened.push(handle);
+            }
         }
         self.close_oldest(&open);
     }
@@ -224,7 +231,7 @@ impl TableCache {
             instrument::count(Counter::TableOpenCacheOverflows, closed);
         }
         while self.parking.local && open.is_over(instance) {
-            let Some(handle) = self.oldest(|h| h.opened > 0) else { return };
+            let Some(handle) = self.oldest_open() else { return };
             let h = &mut self.handles[handle];
             let closed = publication(h.version) == publication(h.entry.version());
             h.entry.remove_handles(instance, h.version, 1);
@@ -249,6 +256,22 @@ impl TableCache {
         {
             self.forget(handle);
         }
+    }
+
+    /// The open handle that was used the longest ago, and is not in use.
+    fn oldest_open(&mut self) -> Option<usize> {
+        let Self { handles, parking, .. } = self;
+        let noted = parking.opened.len();
+        if noted <= 2 * OLDEST || noted > 2 * handles.len() {
+            parking.opened.retain(|place| handles.get(*place).is_some_and(|h| h.opened > 0));
+        }
+        if parking.opened.len() > OLDEST {
+            return self.oldest(|h| h.opened > 0);
+        }
+        let places = parking.opened.iter().copied();
+        let unused = places.filter(|place| !parking.uses(&handles[*place]));
+        // Of one statement the last goes first: who runs it again finds the others.
+        unused.min_by_key(|place| (handles[*place].round, Reverse(*place)))
     }
 
     /// The handle of a kind that was used the longest ago, and is not in use.
