@@ -144,7 +144,8 @@ pub fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<Typed, S
     Scope::new(Some((def, &def.name)), clause).bind(&parse(text)?)
 }
 
-fn parse_view(view: &ViewDef) -> Option<Arc<ast::Query>> {
+/// The query of a view; `None`: its text is none.
+pub(crate) fn parse_view(view: &ViewDef) -> Option<Arc<ast::Query>> {
     match parser::parse(view.query.as_bytes(), parser::SqlMode::DEFAULT) {
         Ok(Statement::Query(query)) => Some(Arc::from(query)),
         _ => None,

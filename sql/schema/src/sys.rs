@@ -1,100 +1,125 @@
-//! `sys`: views over `performance_schema` that operators ask first. Those of MySQL that are not here are not found.
+//! `sys`: views over `performance_schema` that operators ask first, as queries: `sys/views.sql`. Those of MySQL that are not there are
+//! not found.
+//!
+//! 1. A view stands there as a line `# name` and its query. 2. Where the query formats something (`{time:...}`, `{bytes:...}`,
+//! `{statement:...}`, `{path:...}`) there are two views: `x$name` gives it as it is. 3. A view whose name has `@who` is one of hosts
+//! and one of users; `@WHO` is that column, `@other` the other of the two. 4. Their columns are those of MySQL 9.7, as its
+//! `information_schema.COLUMNS` tells them (`columns.tsv`): what a query gives is checked against them by a test.
 
-use crate::information::{Cell, Information, Rows, cells, definition};
-use catalog::{ProcessRow, ReadContext, SYS_SCHEMA, VirtualTable};
-use mdl::{LockRow, Namespace, Status};
+use crate::information::definition;
+use catalog::{MadeRows, ReadContext, SYS_SCHEMA, TableDef, ViewDef, VirtualTable};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const COLUMNS: &str = "\
-schema_table_lock_waits\tobject_schema\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\tobject_name\tvarchar(64)\tYES\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\twaiting_thread_id\tbigint unsigned\tNO\t-\t-
-schema_table_lock_waits\twaiting_pid\tbigint unsigned\tYES\t-\t-
-schema_table_lock_waits\twaiting_account\ttext\tYES\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\twaiting_lock_type\tvarchar(32)\tNO\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\twaiting_lock_duration\tvarchar(32)\tNO\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\twaiting_query\tlongtext\tYES\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\twaiting_query_secs\tbigint\tYES\t-\t-
-schema_table_lock_waits\twaiting_query_rows_affected\tbigint unsigned\tYES\t-\t-
-schema_table_lock_waits\twaiting_query_rows_examined\tbigint unsigned\tYES\t-\t-
-schema_table_lock_waits\tblocking_thread_id\tbigint unsigned\tNO\t-\t-
-schema_table_lock_waits\tblocking_pid\tbigint unsigned\tYES\t-\t-
-schema_table_lock_waits\tblocking_account\ttext\tYES\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\tblocking_lock_type\tvarchar(32)\tNO\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\tblocking_lock_duration\tvarchar(32)\tNO\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\tsql_kill_blocking_query\tvarchar(31)\tYES\tutf8mb4_0900_ai_ci\t-
-schema_table_lock_waits\tsql_kill_blocking_connection\tvarchar(25)\tYES\tutf8mb4_0900_ai_ci\t-";
+const VIEWS: &str = include_str!("sys/views.sql");
+const COLUMNS: &str = include_str!("sys/columns.tsv");
 
-/// The views.
+/// Characters of a statement that is shown whole; of a longer one the begin and the end are.
+const STATEMENT_CHARS: usize = 64;
+
+/// A view of the file.
+struct View(TableDef);
+
+impl VirtualTable for View {
+    fn def(&self) -> &TableDef {
+        &self.0
+    }
+
+    // Its query is run instead.
+    fn rows(&self, _: &ReadContext<'_>, _: &mut MadeRows<'_>) {}
+}
+
+/// All of them.
 pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
-    let views = definition::parse(COLUMNS, SYS_SCHEMA).into_iter();
-    views.map(|def| Arc::new(Information::new(def, table_lock_waits)) as _).collect()
-}
-
-/// Characters of a statement that is shown whole; of a longer one its begin and its end are.
-const STATEMENT_CHARS_MAX: usize = 64;
-
-/// A statement as `sys` formats it: on one line, in the middle of a long one dots.
-fn shortened(text: &str) -> String {
-    let chars: Vec<char> = text.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
-    if chars.len() <= STATEMENT_CHARS_MAX {
-        return chars.into_iter().collect();
+    let defs = definition::parse(COLUMNS, SYS_SCHEMA).into_iter();
+    let mut defs: HashMap<String, TableDef> = defs.map(|def| (def.name.clone(), def)).collect();
+    let mut views: Vec<Arc<dyn VirtualTable>> = Vec::new();
+    for (name, query) in queries() {
+        let Some(mut def) = defs.remove(&name) else { continue };
+        def.view = Some(Box::new(defined(query)));
+        views.push(Arc::new(View(def)));
     }
-    let end = STATEMENT_CHARS_MAX / 2 - 2;
-    let (first, last) = (chars[..end].iter(), chars[chars.len() - end..].iter());
-    first.chain(" ... ".chars().collect::<Vec<_>>().iter()).chain(last).collect()
+    views
 }
 
-/// User and host, without a port.
-fn account(p: &ProcessRow) -> String {
-    let host = p.host.rsplit_once(':').map_or(p.host.as_str(), |(host, _)| host);
-    format!("{}@{host}", p.user)
-}
-
-/// `schema_table_lock_waits`: every request for a table that waits, with every grant of that table.
-fn table_lock_waits(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    let sessions = context.viewer.processes().into_iter();
-    let sessions: HashMap<usize, ProcessRow> = sessions.map(|p| (p.slot, p)).collect();
-    let mut granted: HashMap<(String, String), Vec<LockRow>> = HashMap::new();
-    let mut pending = Vec::new();
-    for lock in context.catalog.mdl().locks() {
-        match lock.status {
-            _ if lock.namespace != Namespace::Table => {}
-            Status::Granted => {
-                let name = (lock.schema.clone(), lock.name.clone());
-                granted.entry(name).or_default().push(lock);
+/// Names and queries.
+fn queries() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for written in VIEWS.split("# ").filter(|part| !part.is_empty()) {
+        let Some((name, query)) = written.split_once('\n') else { continue };
+        for (name, query) in by_who(name, query.trim_end()) {
+            let (raw, formatted) = (forms(&query, false), forms(&query, true));
+            if raw != formatted {
+                all.push((format!("x${name}"), raw));
             }
-            Status::Pending => pending.push(lock),
-            Status::Victim => {}
+            all.push((name, formatted));
         }
     }
-    for waiting in &pending {
-        let Some(waiter) = sessions.get(&waiting.slot) else { continue };
-        let name = (waiting.schema.clone(), waiting.name.clone());
-        for blocking in granted.get(&name).into_iter().flatten() {
-            let Some(blocker) = sessions.get(&blocking.slot) else { continue };
-            rows.push(&cells![
-                &waiting.schema,
-                &waiting.name,
-                waiter.thread_id,
-                waiter.id,
-                account(waiter),
-                waiting.mode.lock_type(),
-                waiting.duration(),
-                waiter.info.as_deref().map(shortened),
-                i64::try_from(waiter.time_s).unwrap_or(i64::MAX),
-                Cell::Null,
-                Cell::Null,
-                blocker.thread_id,
-                blocker.id,
-                account(blocker),
-                blocking.mode.lock_type(),
-                blocking.duration(),
-                format!("KILL QUERY {}", blocker.id),
-                format!("KILL {}", blocker.id),
-            ]);
+    all
+}
+
+/// A view of hosts and one of users, or the one that is neither.
+fn by_who(name: &str, query: &str) -> Vec<(String, String)> {
+    if !name.contains("@who") {
+        return vec![(name.to_string(), query.to_string())];
+    }
+    let of = |text: &str, who: &str, other: &str| {
+        let text = text.replace("@who", who).replace("@WHO", &who.to_uppercase());
+        text.replace("@OTHER", &other.to_uppercase()).replace("@other", other)
+    };
+    let pairs = [("host", "user"), ("user", "host")];
+    pairs.map(|(who, other)| (of(name, who, other), of(query, who, other))).into()
+}
+
+/// A query with its formats, or without.
+fn forms(query: &str, formatted: bool) -> String {
+    let mut made = String::with_capacity(query.len() * 2);
+    let mut rest = query;
+    while let Some((before, marked)) = rest.split_once('{') {
+        made += before;
+        let (inside, after) = marked.split_once('}').unwrap_or((marked, ""));
+        made += &match inside.split_once(':') {
+            Some((kind, expression)) if formatted => format(kind, expression),
+            Some((_, expression)) => expression.to_string(),
+            // What another view is called of the same form.
+            None if formatted => String::new(),
+            None => format!("{inside}$"),
+        };
+        rest = after;
+    }
+    made + rest
+}
+
+fn format(kind: &str, expression: &str) -> String {
+    match kind {
+        "time" => format!("FORMAT_PICO_TIME({expression})"),
+        "bytes" => format!("FORMAT_BYTES({expression})"),
+        // A column of the other form alone.
+        "raw" => String::new(),
+        "path" => format!("REPLACE({expression}, @@datadir, '@@datadir/')"),
+        _ => {
+            let (text, part) =
+                (format!("REPLACE({expression}, '\\n', ' ')"), STATEMENT_CHARS / 2 - 2);
+            format!(
+                "IF(CHAR_LENGTH({text}) > {STATEMENT_CHARS}, CONCAT(LEFT({text}, {part}), ' ... ', RIGHT({text}, {part})), {text})"
+            )
         }
+    }
+}
+
+fn defined(query: String) -> ViewDef {
+    ViewDef {
+        text: query.clone(),
+        query,
+        database: SYS_SCHEMA.into(),
+        algorithm: "UNDEFINED".into(),
+        definer: ("mysql.sys".into(), "localhost".into()),
+        invoker: true,
+        check: None,
+        updatable: false,
+        listed: false,
+        client_charset: "utf8mb4".into(),
+        connection_collation: "utf8mb4_0900_ai_ci".into(),
     }
 }
 
@@ -103,9 +128,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_statements_lose_their_middle() {
-        assert_eq!(shortened("select\n1"), "select 1");
-        let long = shortened(&("a".repeat(40) + &"b".repeat(40)));
-        assert_eq!(long, format!("{} ... {}", "a".repeat(30), "b".repeat(30)));
+    fn a_view_has_a_form_for_people_and_one_of_figures() {
+        let query = "SELECT {time:t} AS a, {bytes:b} AS b FROM sys.{x}other";
+        assert_eq!(forms(query, false), "SELECT t AS a, b AS b FROM sys.x$other");
+        assert_eq!(
+            forms(query, true),
+            "SELECT FORMAT_PICO_TIME(t) AS a, FORMAT_BYTES(b) AS b FROM sys.other"
+        );
+    }
+
+    #[test]
+    fn each_view_has_its_columns_and_each_columns_their_view() {
+        let mut queries: Vec<String> = queries().into_iter().map(|(name, _)| name).collect();
+        let defs = definition::parse(COLUMNS, SYS_SCHEMA).into_iter();
+        let mut defs: Vec<String> = defs.map(|def| def.name).collect();
+        queries.sort();
+        defs.sort();
+        assert_eq!(queries, defs);
+        assert_eq!(tables().len(), queries.len());
     }
 }

@@ -4,7 +4,7 @@ use super::change::Writing;
 use super::locking::RequestedLocks;
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver};
-use crate::definition::CompiledDefinition;
+use crate::definition::{CompiledDefinition, parse_view};
 use crate::error::PlanError;
 use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
@@ -106,6 +106,11 @@ impl Resolver<'_, '_> {
         let name = &self.qualified(&factor.name);
         if let Some(table) = self.context.virtual_table(name)? {
             let def = table.def();
+            if let Some(view) = &def.view {
+                let names = (def.schema.clone(), def.name.clone());
+                let columns = table_columns(def, alias);
+                return self.view((view, parse_view(view)), names, (alias, None), columns);
+            }
             return Ok(Leaf {
                 name: alias.to_string(),
                 schema: def.schema.clone(),

@@ -3,7 +3,7 @@
 use super::{Cell, Rows, cells};
 use catalog::{
     ColumnDef, Definition, INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, ReadContext,
-    TableDef, virtual_schema,
+    SYS_SCHEMA, TableDef, virtual_schema,
 };
 use std::sync::Arc;
 use value::{Collation, Kind};
@@ -75,6 +75,7 @@ impl Species {
         match virtual_schema(&def.schema) {
             Some(PERFORMANCE_SCHEMA) => Species::Performance,
             Some(MYSQL_SCHEMA) => Species::Stored,
+            Some(SYS_SCHEMA) => Species::View,
             Some(_) => Species::System,
             None if def.view.is_some() => Species::View,
             None => Species::Stored,
