@@ -211,3 +211,36 @@ fn sessions_of_an_instance_share_their_tables_when_told_so() {
     );
     assert_eq!(taken.trim(), "1");
 }
+
+#[test]
+fn definitions_beyond_the_limit_go_and_are_read_again() {
+    let folder = TempDir::new();
+    let server = with_cache(&folder, 10, &["--table_definition_cache=400"]);
+    tables(&server, 450);
+    let mut session = server.converse();
+    let definitions = |session: &mut Conversation| {
+        ["Open_table_definitions", "Opened_table_definitions"].map(|name| status(session, name))
+    };
+    for n in 1..=450 {
+        session.ask(&format!("SELECT a FROM d.t{n}"));
+    }
+    let [open, opened] = definitions(&mut session);
+    assert!((380..=400).contains(&open), "{open} definitions of 450 tables are in memory");
+    assert_eq!(opened, 450);
+    session.ask("SELECT a FROM d.t450");
+    assert_eq!(definitions(&mut session)[1], opened, "it was there");
+    session.ask("SELECT a FROM d.t1");
+    assert_eq!(definitions(&mut session)[1], opened + 1, "it was gone");
+    // What shows definitions keeps none.
+    let columns = "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'd'";
+    assert_eq!(server.sql(columns), "900");
+    assert_eq!(definitions(&mut session), [open, opened + 1]);
+    // A start reads none.
+    let mut server = server;
+    assert!(server.stop().success());
+    let server = with_cache(&folder, 10, &[]);
+    let mut session = server.converse();
+    assert_eq!(definitions(&mut session), [0, 0]);
+    session.ask("SELECT a FROM d.t7");
+    assert_eq!(definitions(&mut session), [1, 1]);
+}

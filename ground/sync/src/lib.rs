@@ -35,6 +35,7 @@ mod event;
 mod held;
 mod hold;
 mod latch;
+mod loaded;
 mod lot;
 mod mutex;
 mod parker;
@@ -56,6 +57,7 @@ pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};
 pub use event::{Event, Prepared};
 pub use held::page_latches_held;
 pub use latch::{RwLatch, RwReadGuard, RwWriteGuard};
+pub use loaded::Loaded;
 pub use mutex::{Mutex, MutexGuard};
 pub use session::{
     GAPS, GRANTS, HISTORY, KILL_CONNECTION, KILL_NONE, KILL_QUERY, LiveWait, MONITORED,

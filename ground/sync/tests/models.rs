@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::{
-    Deadline, Directory, DistRwLock, Entry, Event, KILL_QUERY, Link, Mutex, PageWord, RwLatch,
-    SessionSlotRef, SlotTable, Stack, WaitResult, asym, enter, state,
+    Deadline, Directory, DistRwLock, Entry, Event, KILL_QUERY, Link, Loaded, Mutex, PageWord,
+    RwLatch, SessionSlotRef, SlotTable, Stack, WaitResult, asym, enter, state,
 };
 
 static MUTEX: MutexClass = MutexClass::new("wait/synch/mutex/test/model");
@@ -506,5 +506,66 @@ fn a_name_has_one_entry_while_somebody_has_it() {
         other.join().unwrap();
         names.is_void(&1);
         assert!(names.is_empty(), "nobody has it, and it stays");
+    });
+}
+
+/// Something that is stored, and read when it is needed.
+struct Stored {
+    version: u64,
+    value: Loaded<u64>,
+}
+
+/// Reads what is stored, as the catalog does, unless somebody has it.
+fn read(known: &Mutex<Stored>, stored: &SharedAtomic<u64, { class::OTHER }>) -> Arc<u64> {
+    loop {
+        let version = {
+            let known = known.lock();
+            if let Some(value) = known.value.get() {
+                return value;
+            }
+            known.version
+        };
+        let read = Arc::new(stored.load(Ordering::Acquire));
+        let mut known = known.lock();
+        if known.version == version {
+            return known.value.settle(read);
+        }
+    }
+}
+
+/// Readers beside a change and what lets values go: nobody has something else than others have, and what was read before the
+/// change is not taken for what is stored after it.
+#[test]
+fn a_value_that_is_read_when_needed_is_there_once_and_is_the_stored_one() {
+    explore(3, || {
+        let value = Loaded::default();
+        let known = Arc::new(Mutex::new(&MUTEX, Stored { version: 1, value }));
+        let stored = Arc::new(SharedAtomic::new(1));
+        let shared = || (Arc::clone(&known), Arc::clone(&stored));
+        let change = {
+            let (known, stored) = shared();
+            thread::spawn(move || {
+                let before = read(&known, &stored);
+                stored.store(2, Ordering::Release);
+                {
+                    let mut known = known.lock();
+                    known.version += 1;
+                    known.value = Loaded::of(Arc::new(2));
+                }
+                drop(before);
+                let gone = known.lock().value.let_go();
+                drop(gone);
+            })
+        };
+        let reader = {
+            let (known, stored) = shared();
+            thread::spawn(move || read(&known, &stored))
+        };
+        let mine = read(&known, &stored);
+        let other = reader.join().unwrap();
+        assert!(*mine != *other || Arc::ptr_eq(&mine, &other), "two of one version");
+        change.join().unwrap();
+        drop((mine, other));
+        assert_eq!(*read(&known, &stored), 2, "what was stored before");
     });
 }

@@ -385,6 +385,7 @@ fn a_killed_session_closes() {
 
 mod cursors;
 mod ddl_crashes;
+mod definitions;
 mod insert_ids;
 mod parameters;
 mod schemas;

@@ -232,6 +232,7 @@ fn set(server: &Server, name: &str, value: &Value) {
         }
         "max_write_lock_count" => server.catalog.mdl().set_write_locks_max(n),
         "limpid_table_cache_local" => server.catalog.open_handles().set_local(n != 0),
+        "table_definition_cache" => server.catalog.set_definitions_max(n),
         "table_open_cache" => server.catalog.open_handles().set_limit(n),
         "limpid_lock_memory_max" => server.engine.locks().set_memory_max(n as usize),
         "innodb_stats_auto_recalc" => upkeep.set_auto_recalc(n != 0),

@@ -12,7 +12,7 @@
 //! 4. Tables that refer to the altered one get their definitions in the same transaction, and are published with it.
 //! 5. Everybody who looks for a table by its id sees it under its old or its new name.
 
-use crate::names::Definition;
+use crate::definition::Definition;
 use crate::{Catalog, CatalogError, IndexDef, Renames, Statistics, TableCache, TableDef};
 use base::IndexId;
 use engine::{Client, Table};
@@ -130,7 +130,7 @@ impl Catalog {
                 self.copy_table(client, old, new, counter, fill)?
             }
         };
-        self.republish(cache, old, Arc::new(made), others);
+        self.republish(cache, old, Arc::new(made), others)?;
         if renamed && !old.def.temporary {
             let from = (old.def.schema.clone(), old.def.name.clone());
             cache.locked_renamed(client.slot(), &[(from, to)]);
@@ -274,7 +274,7 @@ impl Catalog {
         old: &Definition,
         new: Arc<Definition>,
         others: Vec<(Arc<Definition>, TableDef)>,
-    ) {
+    ) -> Result<(), CatalogError> {
         if new.def.temporary {
             return cache.replace_temporary(&old.def, new);
         }
@@ -288,6 +288,7 @@ impl Catalog {
             list.push((entry, Some(Arc::new(definition.redefined(def)))));
         }
         self.names().publish_all(list);
+        Ok(())
     }
 
     /// RENAME TABLE: the pairs in order, so that names may be exchanged. Temporary tables do not count.

@@ -7,9 +7,9 @@
 //! 4. A handle that the present statement has used stays until that ends; others may go (`parking`), and are opened anew.
 
 use crate::definition::Definition;
+use crate::entry::{NameEntry, NameId};
 use crate::explicit_locks::{Alias, ExplicitLocks};
 use crate::handle::{Handle, RowTimer};
-use crate::names::{NameEntry, NameId};
 use crate::parking::Parking;
 use crate::places::Places;
 use crate::{Catalog, CatalogError, Statistics, TableDef};
@@ -127,7 +127,7 @@ impl TableCache {
     ) -> Result<TableRef, CatalogError> {
         self.admit(client.slot(), (schema, name), alias, mode, deadline)?;
         let handle = self.lock_name(client.slot(), schema, name, mode, deadline)?;
-        self.enter(handle);
+        self.enter(handle)?;
         let h = &self.handles[handle];
         if let Some(definition) = &h.definition {
             if definition.def.view.is_none() {
@@ -177,7 +177,7 @@ impl TableCache {
             instrument::count(Counter::TableOpenCacheHits, h.hit);
             return Ok(true);
         }
-        Ok(self.relock_anew(handle, table))
+        self.relock_anew(handle, table)
     }
 
     /// Locks and opens a table of a plan of another session; false when it is not of that version any more.

@@ -145,8 +145,7 @@ impl Catalog {
         let handle = self.claim_new(client, cache, &new, deadline)?;
         let def = self.with_ids(TableDef { id: TableId(0), ..new })?;
         let definition = self.store_with_storage(client, def, autoinc_start, fill)?;
-        self.publish(cache, handle, definition);
-        Ok(())
+        Ok(self.publish(cache, handle, definition)?)
     }
 
     /// Locks a name under which a table can be made.
@@ -246,8 +245,7 @@ impl Catalog {
         }
         let def = self.with_ids(new)?;
         self.transact(client, |c, client| c.store_table(client, &def))?;
-        self.publish(cache, handle, Definition::closed(def));
-        Ok(())
+        self.publish(cache, handle, Definition::closed(def))
     }
 
     /// DROP VIEW; views that do not exist are returned, `schema.name` each.
@@ -373,9 +371,9 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<usize, CatalogError> {
         let handle = cache.lock_base_name(client.slot(), schema, name, mode, deadline)?;
-        cache.refresh(handle);
+        cache.refresh(handle)?;
         if mode == Mode::SU {
-            cache.enter(handle);
+            cache.enter(handle)?;
             let object = Arc::clone(&cache.entry(handle).object);
             cache.changing.push(object);
         }
@@ -443,7 +441,7 @@ impl Catalog {
         schema: &str,
         name: &str,
     ) -> Result<(), CatalogError> {
-        if let Some(definition) = self.definition(schema, name) {
+        if let Some(definition) = self.definition(schema, name)? {
             self.erase_statistics(client, &definition)?;
         }
         self.erase_table(client, schema, name)
@@ -459,7 +457,7 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         for (schema, name) in gone {
-            if let Some(definition) = self.definition(schema, name) {
+            if let Some(definition) = self.definition(schema, name)? {
                 self.lock_parents(client, cache, &definition.def, Mode::X, deadline)?;
             }
         }
@@ -470,17 +468,19 @@ impl Catalog {
     fn retire<'n>(&self, names: impl Iterator<Item = &'n FullName>) -> Result<(), CatalogError> {
         let entries: Vec<_> =
             names.map(|(schema, name)| self.names().entry(schema, name)).collect();
-        let old: Vec<_> = entries.iter().filter_map(|entry| entry.current().1).collect();
+        let old: Vec<_> = entries.iter().filter_map(|entry| entry.brief()?.space).collect();
         self.names().publish_all(entries.into_iter().map(|entry| (entry, None)).collect());
-        for definition in old.iter().filter(|d| d.def.view.is_none()) {
-            self.engine().drop_table_storage(definition.def.storage.space)?;
-        }
-        Ok(())
+        old.into_iter().try_for_each(|space| Ok(self.engine().drop_table_storage(space)?))
     }
 
-    fn publish(&self, cache: &mut TableCache, handle: usize, definition: Definition) {
-        let entry = Arc::clone(cache.entry(handle));
-        self.names().publish_all(vec![(entry, Some(Arc::new(definition)))]);
-        cache.refresh(handle);
+    fn publish(
+        &self,
+        cache: &mut TableCache,
+        handle: usize,
+        definition: Definition,
+    ) -> Result<(), CatalogError> {
+        let (entry, definition) = (Arc::clone(cache.entry(handle)), Arc::new(definition));
+        self.names().publish_all(vec![(entry, Some(Arc::clone(&definition)))]);
+        cache.refresh(handle)
     }
 }

@@ -110,7 +110,7 @@ impl Definition {
         if let Some(table) = opened.get() {
             return Ok(table);
         }
-        let table = engine.open_table(&self.def.spec(), self.def.storage.clone())?;
+        let table = engine.table(&self.def.spec(), self.def.storage.clone())?;
         Ok(opened.get_or_init(|| table))
     }
 

@@ -5,13 +5,13 @@
 //!    crash either all of its rows are there or none. 3. The in-memory maps are changed only after
 //!    the commit.
 
-use crate::NameEntry;
+use crate::brief::Brief;
 use crate::definition::Definition;
 use crate::names::Names;
 use crate::open::OpenHandles;
 use crate::statistics::Upkeep;
 use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
-use crate::{Account, CatalogError, SchemaDef, TableDef};
+use crate::{Account, CatalogError, FullName, NameEntry, SchemaDef, TableDef};
 use base::{IndexId, SpaceId, TableId};
 use engine::{Client, Engine, Table, TableSpec};
 use mdl::Mdl;
@@ -121,8 +121,8 @@ impl Catalog {
         self.read_only.store(what as u32, Ordering::Relaxed);
     }
 
-    /// Loads the dictionary (making it on a new database) and lets recovery go on in the background.
-    /// Opens no table.
+    /// Loads the names of the dictionary (making it on a new database) and lets recovery go on in the background.
+    /// Reads no definition, and opens no table.
     pub fn open(engine: Arc<Engine>, mdl: Arc<Mdl>) -> Result<Arc<Catalog>, CatalogError> {
         let catalog = Catalog {
             names: Names::new(Arc::clone(&mdl)),
@@ -134,12 +134,11 @@ impl Catalog {
             engine,
             mdl,
         };
-        let mut client = catalog.engine.client()?;
-        catalog.load_schemas(&mut client)?;
-        let live = catalog.load_tables(&mut client)?;
-        catalog.load_accounts(&mut client)?;
+        catalog.load_schemas()?;
+        let live = catalog.load_names()?;
+        catalog.load_accounts()?;
         if catalog.accounts().is_empty() {
-            catalog.bootstrap(&mut client)?;
+            catalog.bootstrap(&mut catalog.engine.client()?)?;
         }
         let catalog = Arc::new(catalog);
         catalog.start_statistics();
@@ -152,9 +151,9 @@ impl Catalog {
         &self.engine
     }
 
-    /// The table whose rows lie in a tablespace, as it is defined at the moment; for messages about damage.
-    pub fn table_in(&self, space: base::SpaceId) -> Option<Arc<Definition>> {
-        self.names.by_space(space)
+    /// The table whose rows lie in a tablespace, as it is called at the moment; for messages about damage.
+    pub fn table_in(&self, space: base::SpaceId) -> Option<FullName> {
+        self.names.by_space(space).map(|brief| brief.name.clone())
     }
 
     /// The metadata locks.
@@ -162,9 +161,24 @@ impl Catalog {
         &self.mdl
     }
 
-    /// The names that have a definition, with it; ordered.
+    /// The names that have a definition, with it; ordered. As [`Self::definitions`].
     pub fn defined(&self) -> Vec<(Arc<NameEntry>, Arc<Definition>)> {
-        self.names().defined(|_| true)
+        self.names().all(|entry| Some((Arc::clone(entry), self.glance(entry).ok()?.1?)))
+    }
+
+    /// The definitions that are in memory, ordered by name.
+    pub fn in_memory(&self) -> Vec<Arc<Definition>> {
+        self.names().all(|entry| entry.in_memory())
+    }
+
+    /// The names that have a definition, ordered.
+    pub fn entries(&self) -> Vec<Arc<NameEntry>> {
+        self.names().all(|entry| entry.brief().map(|_| Arc::clone(entry)))
+    }
+
+    /// `table_definition_cache`: how many definitions stay in memory while nobody uses them.
+    pub fn set_definitions_max(&self, definitions: u64) {
+        self.names().kept().set_limit(definitions);
     }
 
     /// The table cache: how many tables are open, and how many may be.
@@ -189,22 +203,46 @@ impl Catalog {
         all
     }
 
-    /// The tables and views of a schema as they are now, ordered by name; those of a virtual schema not.
+    /// The tables and views of a schema as they are now, ordered by name; those of a virtual schema not. One whose
+    /// definition cannot be read is left out: who uses it is told why.
     pub fn definitions(&self, schema: &str) -> Vec<Arc<Definition>> {
-        self.names.of_schema(schema)
+        self.names.of_schema(schema, |entry| self.glance(entry).ok()?.1)
+    }
+
+    /// Names of a schema's tables and views, ordered, and whether it is a view.
+    pub fn table_kinds(&self, schema: &str) -> Vec<(String, bool)> {
+        if let Some(schema) = virtual_schema(schema) {
+            return self.virtual_defs(schema).map(|def| (def.name.clone(), false)).collect();
+        }
+        let kind = |entry: &Arc<NameEntry>| {
+            entry.brief().map(|brief| (entry.name.clone(), brief.space.is_none()))
+        };
+        self.names.of_schema(schema, kind)
     }
 
     /// Names of a schema's tables and views, ordered.
     pub fn table_names(&self, schema: &str) -> Vec<String> {
-        if let Some(schema) = virtual_schema(schema) {
-            return self.virtual_defs(schema).map(|def| def.name.clone()).collect();
-        }
-        self.names.of_schema(schema).iter().map(|d| d.def.name.clone()).collect()
+        self.table_kinds(schema).into_iter().map(|(name, _)| name).collect()
     }
 
     /// The published definition of a stored table, as it is now: no lock protects it.
-    pub fn definition(&self, schema: &str, name: &str) -> Option<Arc<Definition>> {
-        self.names.known(schema, name)
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn definition(
+        &self,
+        schema: &str,
+        name: &str,
+    ) -> Result<Option<Arc<Definition>>, CatalogError> {
+        match self.names.known(schema, name) {
+            Some(entry) => Ok(self.glance(&entry)?.1),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a name is a view's, as it is now; `None`: neither a stored table nor a view has it.
+    pub fn is_view(&self, schema: &str, name: &str) -> Option<bool> {
+        self.names.known(schema, name)?.brief().map(|brief| brief.space.is_none())
     }
 
     /// The accounts as they are now.
@@ -221,7 +259,7 @@ impl Catalog {
             Datum::Bytes(&account.auth_string),
         ];
         self.transact(client, |c, client| c.put(client, System::Accounts, &row))?;
-        self.load_accounts(client)
+        self.load_accounts()
     }
 
     /// Runs `change` as one transaction that is durable when this returns.
@@ -272,7 +310,9 @@ impl Catalog {
         def: &TableDef,
     ) -> Result<(), CatalogError> {
         self.erase_table(client, &def.schema, &def.name)?;
-        for (chunk, body) in (0_u64..).zip(def.encode().chunks(CHUNK_BYTES)) {
+        let stored = def.encode();
+        debug_assert_eq!(TableDef::decode(&stored).as_ref(), Ok(def), "it is not read as it is");
+        for (chunk, body) in (0_u64..).zip(stored.chunks(CHUNK_BYTES)) {
             let row = [
                 Datum::Bytes(def.schema.as_bytes()),
                 Datum::Bytes(def.name.as_bytes()),
@@ -314,9 +354,9 @@ impl Catalog {
         self.set_account(client, &root)
     }
 
-    fn load_schemas(&self, client: &mut Client) -> Result<(), CatalogError> {
+    fn load_schemas(&self) -> Result<(), CatalogError> {
         let mut found = BTreeMap::new();
-        self.each_row(client, System::Schemata, |c, row| {
+        self.each_row_of(System::Schemata, &[], |c, row| {
             let name = c.column_text(System::Schemata, row, 0)?;
             let id = c.column_u64(System::Schemata, row, 1)?;
             let collation = u16::try_from(id).ok().and_then(Collation::from_id);
@@ -328,29 +368,31 @@ impl Catalog {
         Ok(())
     }
 
-    fn load_tables(&self, client: &mut Client) -> Result<BTreeSet<SpaceId>, CatalogError> {
-        let mut stored: BTreeMap<(String, String), Vec<u8>> = BTreeMap::new();
-        self.each_row(client, System::Tables, |c, row| {
-            let key =
+    /// Reads which tables and views there are; the tablespaces of the tables.
+    fn load_names(&self) -> Result<BTreeSet<SpaceId>, CatalogError> {
+        let mut found = Vec::new();
+        let (mut name, mut stored) = (FullName::default(), Vec::new());
+        let mut end = |name: FullName, stored: &mut Vec<u8>| {
+            if !stored.is_empty() {
+                let object = format!("{}.{}", name.0, name.1);
+                found.push(Brief::read(name, stored).map_err(|what| bad(&object, what))?);
+                stored.clear();
+            }
+            Ok::<_, CatalogError>(())
+        };
+        self.each_row_of(System::Tables, &[], |c, row| {
+            let of =
                 (c.column_text(System::Tables, row, 0)?, c.column_text(System::Tables, row, 1)?);
+            if of != name {
+                end(std::mem::replace(&mut name, of), &mut stored)?;
+            }
             let body = c.column(System::Tables, row, 3)?;
-            stored.entry(key).or_default().extend_from_slice(body.as_bytes().unwrap_or_default());
+            stored.extend_from_slice(body.as_bytes().unwrap_or_default());
             Ok(())
         })?;
-        let mut known = self.load_statistics(client)?;
-        let mut live = BTreeSet::new();
-        let mut found = Vec::new();
-        for ((schema, name), body) in stored {
-            let def =
-                TableDef::decode(&body).map_err(|what| bad(&format!("{schema}.{name}"), what))?;
-            if def.view.is_none() {
-                live.insert(def.storage.space);
-            }
-            let definition = Definition::closed(def);
-            definition.set_statistics(known.remove(&definition.def.id).unwrap_or_default());
-            found.push((self.names.entry(&schema, &name), Some(Arc::new(definition))));
-        }
-        self.names.publish_all(found);
+        end(name, &mut stored)?;
+        let live = found.iter().filter_map(|brief| brief.space).collect();
+        self.names.begin(found);
         Ok(live)
     }
 
@@ -360,14 +402,28 @@ impl Catalog {
         let weak = Arc::downgrade(self);
         let find = move |id: TableId| {
             let catalog = weak.upgrade().ok_or(engine::Error::Shutdown)?;
-            let found = catalog.names.by_id(id);
-            match found.as_ref().map(|d| d.open(&catalog.engine).cloned()).transpose() {
-                Err(engine::Error::MissingSpace(_)) => Ok(None),
-                table => table,
+            match catalog.table_of(id) {
+                Err(CatalogError::Storage(engine::Error::MissingSpace(_))) => Ok(None),
+                Err(CatalogError::Storage(error)) => Err(error),
+                Err(_) => Err(engine::Error::Internal("a definition cannot be read")),
+                Ok(table) => Ok(table),
             }
         };
         let started = self.engine.start_recovery(Arc::new(find), live);
         started.map_err(|e| CatalogError::Storage(self.with_names(e)))
+    }
+
+    /// The engine's table of an id, as the name means it that has the id now; `None`: it was dropped.
+    fn table_of(&self, id: TableId) -> Result<Option<Arc<Table>>, CatalogError> {
+        while let Some(brief) = self.names.by_id(id) {
+            let entry = self.names.entry(&brief.name.0, &brief.name.1);
+            let found = self.meaning(&entry)?.1;
+            // Another one: the table has got another name since, or is gone.
+            if let Some(definition) = found.filter(|d| d.def.id == id) {
+                return Ok(Some(Arc::clone(definition.open(&self.engine)?)));
+            }
+        }
+        Ok(None)
     }
 
     /// Names the tables whose files are not as the redo log wants them.
@@ -375,15 +431,15 @@ impl Catalog {
         let engine::Error::RedoNotApplied { files } = error else { return error };
         let named = files.into_iter().map(|(space, why)| {
             let table = self.table_in(space);
-            let name = table.map(|t| format!("table `{}`.`{}`, ", t.def.schema, t.def.name));
+            let name = table.map(|(schema, name)| format!("table `{schema}`.`{name}`, "));
             (space, name.unwrap_or_default() + &why)
         });
         engine::Error::RedoNotApplied { files: named.collect() }
     }
 
-    fn load_accounts(&self, client: &mut Client) -> Result<(), CatalogError> {
+    fn load_accounts(&self) -> Result<(), CatalogError> {
         let mut found = Vec::new();
-        self.each_row(client, System::Accounts, |c, row| {
+        self.each_row_of(System::Accounts, &[], |c, row| {
             found.push(Account {
                 user: c.column_text(System::Accounts, row, 0)?,
                 host: c.column_text(System::Accounts, row, 1)?,
@@ -404,15 +460,24 @@ impl Catalog {
         self.engine.system_table(which as usize)
     }
 
-    pub(crate) fn each_row(
+    /// Visits the rows of a system table whose keys begin with these values, as they were committed last.
+    pub(crate) fn each_row_of(
         &self,
-        client: &mut Client,
         which: System,
+        key: &[Datum<'_>],
         mut visit: impl FnMut(&Catalog, &[u8]) -> Result<(), CatalogError>,
     ) -> Result<(), CatalogError> {
         let table = self.system(which);
-        let mut scan = client.scan(&table, 0, Bound::Unbounded, Bound::Unbounded)?;
+        let prefix = self.key(which, key)?;
+        let mut room = engine::ScanRoom::default();
+        let low = Bound::Included(&prefix[..]);
+        let mut scan = self.engine.scan_latest(&table, (low, Bound::Unbounded), &mut room)?;
         while let Some(row) = scan.next()? {
+            for (column, value) in key.iter().enumerate() {
+                if self.column(which, row, column)? != *value {
+                    return Ok(());
+                }
+            }
             visit(self, row)?;
         }
         Ok(())

@@ -392,10 +392,10 @@ impl TableCache {
         let object = Arc::clone(&self.entry(handle).object);
         mdl.take(slot, &mut self.explicit.held, &object, mode, deadline)?;
         // LOCK TABLES has opened it, once for each alias, when it looked for views; FLUSH TABLES has not.
-        self.refresh(handle);
+        self.refresh(handle)?;
         let h = &self.handles[handle];
         if h.uses.0 != self.parking.round || h.opened == 0 {
-            self.enter(handle);
+            self.enter(handle)?;
         }
         self.keep(handle);
         if self.catalog().schema(schema).is_none() {

@@ -151,10 +151,16 @@ impl TableDef {
 
 impl Catalog {
     /// The tables whose foreign keys refer to this name, whether or not it means a table.
-    pub fn children_of(&self, parent: &FullName) -> Vec<Arc<Definition>> {
-        let names = self.names().children(parent);
-        let known = names.iter().filter_map(|(schema, name)| self.definition(schema, name));
-        known.filter(|d| d.def.referring(parent).next().is_some()).collect()
+    ///
+    /// # Errors
+    /// Those of reading their definitions.
+    pub fn children_of(&self, parent: &FullName) -> Result<Vec<Arc<Definition>>, CatalogError> {
+        let mut children = Vec::new();
+        for (schema, name) in self.names().children(parent) {
+            let known = self.definition(&schema, &name)?;
+            children.extend(known.filter(|d| d.def.referring(parent).next().is_some()));
+        }
+        Ok(children)
     }
 
     /// Locks another table that a foreign key joins to the one being defined: X, or for [`Self::alter_table`] SU; its
@@ -203,7 +209,7 @@ impl Catalog {
     pub(crate) fn refuse_orphans(&self, gone: &[&FullName]) -> Result<(), CatalogError> {
         let names: HashSet<&FullName> = gone.iter().copied().collect();
         for parent in gone {
-            let others = self.children_of(parent);
+            let others = self.children_of(parent)?;
             let stays = |d: &&Arc<Definition>| !names.contains(&d.def.full_name());
             let mut keys = others.iter().filter(stays).flat_map(|d| {
                 d.def.referring(parent).map(|key| (key.name.clone(), d.def.name.clone()))
@@ -218,7 +224,7 @@ impl Catalog {
 
     /// Refuses to empty a table that others refer to.
     pub(crate) fn refuse_truncation(&self, parent: &FullName) -> Result<(), CatalogError> {
-        let others = self.children_of(parent);
+        let others = self.children_of(parent)?;
         let other = others.iter().find(|d| d.def.full_name() != *parent);
         match other.and_then(|d| d.def.referring(parent).next().map(|key| (d, key))) {
             Some((d, key)) => {
@@ -256,7 +262,7 @@ impl Catalog {
     ) -> Result<Vec<(Arc<Definition>, TableDef)>, CatalogError> {
         let mut names = BTreeSet::new();
         for from in renames.keys() {
-            names.extend(self.children_of(from).iter().map(|d| d.def.full_name()));
+            names.extend(self.names().children(from));
         }
         let mut followers = Vec::new();
         for name in names.iter().filter(|n| !renames.contains_key(*n)) {
@@ -291,7 +297,7 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<Option<TableRef>, CatalogError> {
         let handle = self.lock_base_name(slot, schema, name, mode, deadline)?;
-        self.enter(handle);
+        self.enter(handle)?;
         match self.definition(handle) {
             Some(definition) if definition.def.view.is_none() => {
                 definition.open(self.catalog.engine())?;

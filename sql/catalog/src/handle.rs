@@ -1,7 +1,7 @@
 //! What a session has of one name: the definition that it took over, and what it counts of its use.
 
 use crate::definition::Definition;
-use crate::names::NameEntry;
+use crate::entry::NameEntry;
 use instrument::{ObjectType, RowOperation, TABLE_IO, TABLE_LOCK, TableIo};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;

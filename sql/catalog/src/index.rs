@@ -1,10 +1,10 @@
 //! What published definitions are found by besides their names: ids, tablespaces, and what their foreign keys refer to.
 //!
-//! 1. It says what the published definitions say; a publication brings it up to date under its mutex. 2. Nothing in it is
-//! walked through: each question and each change costs as much as its answer.
+//! 1. It says what the published definitions say, in memory or not; a publication brings it up to date under its mutex.
+//! 2. Nothing in it is walked through: each question and each change costs as much as its answer.
 
-use crate::definition::Definition;
-use crate::{FullName, TableDef};
+use crate::FullName;
+use crate::brief::Brief;
 use base::SpaceId;
 use engine::TableId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,19 +14,19 @@ use value::name::folded_name;
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Index {
-    ids: HashMap<TableId, Arc<Definition>>,
-    spaces: HashMap<SpaceId, Arc<Definition>>,
+    ids: HashMap<TableId, Arc<Brief>>,
+    spaces: HashMap<SpaceId, Arc<Brief>>,
     children: BTreeMap<FullName, BTreeSet<FullName>>,
     /// Tables by the schema and the folded names of their foreign keys.
     foreign_keys: HashMap<FullName, BTreeSet<String>>,
 }
 
 impl Index {
-    pub fn by_id(&self, id: TableId) -> Option<Arc<Definition>> {
+    pub fn by_id(&self, id: TableId) -> Option<Arc<Brief>> {
         self.ids.get(&id).cloned()
     }
 
-    pub fn by_space(&self, space: SpaceId) -> Option<Arc<Definition>> {
+    pub fn by_space(&self, space: SpaceId) -> Option<Arc<Brief>> {
         self.spaces.get(&space).cloned()
     }
 
@@ -41,33 +41,33 @@ impl Index {
     }
 
     /// A definition is published.
-    pub fn add(&mut self, new: &Arc<Definition>) {
-        let def = &new.def;
-        self.ids.insert(def.id, Arc::clone(new));
-        if def.view.is_none() {
-            self.spaces.insert(def.storage.space, Arc::clone(new));
+    pub fn add(&mut self, new: &Arc<Brief>) {
+        self.ids.insert(new.id, Arc::clone(new));
+        if let Some(space) = new.space {
+            self.spaces.insert(space, Arc::clone(new));
         }
-        for key in &def.foreign_keys {
-            self.children.entry(key.parent.clone()).or_default().insert(def.full_name());
-            let named = self.foreign_keys.entry(key_of(def, &key.name)).or_default();
-            named.insert(def.name.clone());
+        for (key, parent) in &new.keys {
+            self.children.entry(parent.clone()).or_default().insert(new.name.clone());
+            let named = self.foreign_keys.entry(key_of(new, key)).or_default();
+            named.insert(new.name.1.clone());
         }
     }
 
     /// A definition is published no more.
-    pub fn remove(&mut self, old: &Arc<Definition>) {
-        let def = &old.def;
-        if self.ids.get(&def.id).is_some_and(|d| Arc::ptr_eq(d, old)) {
-            self.ids.remove(&def.id);
+    pub fn remove(&mut self, old: &Arc<Brief>) {
+        if self.ids.get(&old.id).is_some_and(|known| Arc::ptr_eq(known, old)) {
+            self.ids.remove(&old.id);
         }
-        if self.spaces.get(&def.storage.space).is_some_and(|d| Arc::ptr_eq(d, old)) {
-            self.spaces.remove(&def.storage.space);
+        if let Some(space) = old.space
+            && self.spaces.get(&space).is_some_and(|known| Arc::ptr_eq(known, old))
+        {
+            self.spaces.remove(&space);
         }
-        for key in &def.foreign_keys {
-            forget(&mut self.children, &key.parent, &def.full_name());
-            let named = key_of(def, &key.name);
+        for (key, parent) in &old.keys {
+            forget(&mut self.children, parent, &old.name);
+            let named = key_of(old, key);
             if let Some(tables) = self.foreign_keys.get_mut(&named) {
-                tables.remove(&def.name);
+                tables.remove(&old.name.1);
                 if tables.is_empty() {
                     self.foreign_keys.remove(&named);
                 }
@@ -76,8 +76,8 @@ impl Index {
     }
 }
 
-fn key_of(def: &TableDef, key: &str) -> FullName {
-    (def.schema.clone(), folded_name(key))
+fn key_of(of: &Brief, key: &str) -> FullName {
+    (of.name.0.clone(), folded_name(key))
 }
 
 fn forget(map: &mut BTreeMap<FullName, BTreeSet<FullName>>, key: &FullName, gone: &FullName) {

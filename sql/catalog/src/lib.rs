@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`def`] (immutable definitions and their stored form), [`dictionary`] (the system
 //! tables that hold them, changed in the same transaction as everything else a DDL statement does),
-//! [`names`] (one entry per name: lock object, version, current definition), [`cache`] (a session's
+//! [`names`] (which there are), [`entry`] (of each: lock object, version, current definition), [`kept`] (which definitions stay in
+//! memory, and how others are read), [`cache`] (a session's
 //! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
 //! [`foreign`], [`temporary`], [`explicit_locks`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
 //! [`histogram`].
@@ -13,17 +14,20 @@
 //! 3. The dictionary rows are the truth. Files and lock objects follow them, never lead.
 
 mod alter;
+mod brief;
 mod cache;
 mod ddl;
 mod def;
 mod definition;
 mod dictionary;
+mod entry;
 mod error;
 mod explicit_locks;
 mod foreign;
 mod handle;
 mod histogram;
 mod index;
+mod kept;
 mod names;
 mod older;
 mod open;
@@ -41,13 +45,14 @@ pub use def::{
     Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
     TableDef, ViewDef, listed,
 };
+pub use definition::Definition;
 pub use dictionary::{Catalog, ReadOnly, system_tables};
+pub use entry::NameEntry;
 pub use error::CatalogError;
 pub use explicit_locks::{Alias, NamedTable, TableLock};
 pub use foreign::{ForeignKeyDef, Referential, Renames};
 pub use handle::RowTimer;
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
-pub use names::{Definition, NameEntry};
 pub use older::{OlderColumns, ROW_VERSIONS_MAX};
 pub use open::OpenHandles;
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};

@@ -6,7 +6,7 @@
 //! closes handles that it does not use until there is room. 3. With `limpid_table_cache_local = OFF` sessions that connect
 //! park their handles in the instance, under its mutex, for everybody in it: as MySQL does ([`Parked`]).
 
-use crate::names::{NameEntry, NameId, publication};
+use crate::entry::{NameEntry, NameId, publication};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use stdx::{CacheLine, LocalAtomic, Ordering, SharedAtomic, class};

@@ -10,10 +10,10 @@
 //! there: its plans see that by the version 0.
 
 use crate::cache::{TableCache, TableRef};
+use crate::entry::{NameEntry, publication};
 use crate::handle::Handle;
-use crate::names::{NameEntry, publication};
 use crate::open::OpenHandles;
-use crate::{Catalog, FullName};
+use crate::{Catalog, CatalogError, FullName};
 use instrument::Counter;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -124,22 +124,29 @@ impl TableCache {
 
     /// The locked table of a plan was not there in the plan's version: whether it is when it is opened.
     #[cold]
-    pub(crate) fn relock_anew(&mut self, handle: usize, table: TableRef) -> bool {
+    pub(crate) fn relock_anew(
+        &mut self,
+        handle: usize,
+        table: TableRef,
+    ) -> Result<bool, CatalogError> {
         let h = &self.handles[handle];
         let entry = &h.entry;
         let hidden = !entry.is_private() && self.temporary(&entry.schema, &entry.name).is_some();
         if hidden || h.version != 0 || entry.version() != table.version() {
             self.begin_round();
-            return false;
+            return Ok(false);
         }
-        self.enter(handle);
+        self.enter(handle)?;
+        if let Some(definition) = self.definition(handle).filter(|d| d.def.view.is_none()) {
+            definition.open(self.catalog.engine())?;
+        }
         // Others may have learned more of its rows meanwhile.
-        self.reference(handle) == table
+        Ok(self.reference(handle) == table)
     }
 
     /// A statement opens a table whose name is locked: a hit or a miss. Takes over what is published.
-    pub(crate) fn enter(&mut self, handle: usize) {
-        self.refresh(handle);
+    pub(crate) fn enter(&mut self, handle: usize) -> Result<(), CatalogError> {
+        self.refresh(handle)?;
         let round = self.parking.round;
         let h = &mut self.handles[handle];
         h.round = round;
@@ -147,12 +154,12 @@ impl TableCache {
             if h.definition.as_ref().is_some_and(|d| d.def.view.is_some()) {
                 h.entry.load();
             }
-            return;
+            return Ok(());
         }
         h.uses = (round, if h.uses.0 == round { h.uses.1 + 1 } else { 1 });
         if h.uses.1 <= h.opened {
             instrument::count(Counter::TableOpenCacheHits, 1);
-            return;
+            return Ok(());
         }
         let open = Arc::clone(&self.catalog.names().open);
         self.parking.is_due = true;
@@ -160,7 +167,7 @@ impl TableCache {
             h.opened += 1;
             self.parking.opened.push(handle);
             instrument::count(Counter::TableOpenCacheHits, 1);
-            return;
+            return Ok(());
         }
         instrument::count(Counter::TableOpenCacheMisses, 1);
         instrument::count(Counter::OpenedTables, 1);
@@ -172,14 +179,15 @@ impl TableCache {
             }
         }
         self.close_oldest(&open);
+        Ok(())
     }
 
     /// A statement whose plan names a table more than once uses it so many times more.
     #[cold]
-    pub fn enter_again(&mut self, table: TableRef, times: u32) {
-        let Some(handle) = self.places.find(table.name()) else { return };
+    pub fn enter_again(&mut self, table: TableRef, times: u32) -> Result<(), CatalogError> {
+        let Some(handle) = self.places.find(table.name()) else { return Ok(()) };
         self.handles[handle].uses = (self.parking.round, 1);
-        (0..times).for_each(|_| self.enter(handle));
+        (0..times).try_for_each(|_| self.enter(handle))
     }
 
     /// How often the statement that is planned has opened a table.
@@ -201,25 +209,30 @@ impl TableCache {
     }
 
     /// Takes over the published definition; the name is locked by the caller.
-    pub(crate) fn refresh(&mut self, handle: usize) {
+    ///
+    /// # Errors
+    /// Those of reading a definition that is not in memory; then the handle is to be looked at again.
+    pub(crate) fn refresh(&mut self, handle: usize) -> Result<(), CatalogError> {
         let h = &mut self.handles[handle];
-        let version = h.entry.version();
-        if h.version == version {
-            return;
+        if h.version == h.entry.version() {
+            return Ok(());
         }
+        let version = h.entry.version();
         if std::mem::take(&mut h.closed) == version {
             h.version = version;
-            return;
+            return Ok(());
         }
+        let (version, definition) = self.catalog.meaning(&h.entry)?;
         if publication(h.version) != publication(version) {
             // Who published has counted them out.
             h.opened = 0;
         }
         h.close_io();
-        (h.version, h.definition) = h.entry.current();
+        (h.version, h.definition) = (version, definition);
         h.hit = u64::from(self.parking.counts && h.is_base());
         self.parking.seen.push(handle);
         self.parking.is_due = true;
+        Ok(())
     }
 
     /// Closes what is too much in the instance, as far as the session has it and does not use it.

@@ -3,7 +3,7 @@
 //! 1. Between the place that a name's number says and the one where it lies none is free. 2. At most half of the table is
 //! used, and names have numbers in the order in which they were met: a look finds its place at the first try as a rule.
 
-use crate::names::NameId;
+use crate::entry::NameId;
 
 /// Places of the smallest table; a power of two, as every size.
 const PLACES_MIN: usize = 16;

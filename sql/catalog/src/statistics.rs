@@ -9,11 +9,11 @@
 
 use crate::definition::Definition;
 use crate::dictionary::System;
-use crate::{Catalog, CatalogError, Histogram, TableCache, TableDef, TableRef};
+use crate::{Catalog, CatalogError, Histogram, NameEntry, TableCache, TableDef, TableRef};
 use base::{IndexId, PAGE_BYTES, TableId, TrxId};
 use engine::{Client, Look, TableSample};
 use mdl::Mode;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::bytes::{Put, Reader, Truncated};
@@ -351,30 +351,25 @@ impl Catalog {
         Ok(known)
     }
 
-    /// What is kept about all tables.
-    pub(crate) fn load_statistics(
-        &self,
-        client: &mut Client,
-    ) -> Result<HashMap<TableId, Statistics>, CatalogError> {
-        let mut stored: BTreeMap<(u64, String), Vec<u8>> = BTreeMap::new();
-        self.each_row(client, System::Statistics, |c, row| {
-            let id = c.column_u64(System::Statistics, row, 0)?;
+    /// What is kept about a table.
+    pub(crate) fn read_statistics(&self, id: TableId) -> Result<Statistics, CatalogError> {
+        let mut stored: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        self.each_row_of(System::Statistics, &[Datum::UInt(id.0)], |c, row| {
             let name = c.column_text(System::Statistics, row, 1)?;
             let body = c.column(System::Statistics, row, 3)?;
             let body = body.as_bytes().unwrap_or_default();
-            stored.entry((id, name)).or_default().extend_from_slice(body);
+            stored.entry(name).or_default().extend_from_slice(body);
             Ok(())
         })?;
-        let mut all: HashMap<TableId, Statistics> = HashMap::new();
-        for ((id, name), body) in stored {
-            let known = all.entry(TableId(id)).or_default();
+        let mut known = Statistics::default();
+        for (name, body) in stored {
             if name.is_empty() {
                 known.figures = TableFigures::decode(&body).ok().flatten().map(Arc::new);
             } else if let Some(histogram) = Histogram::decode(&body) {
                 Arc::make_mut(&mut known.histograms).insert(name, Arc::new(histogram));
             }
         }
-        Ok(all)
+        Ok(known)
     }
 
     /// Lets the background gather figures of tables that changed.
@@ -398,7 +393,8 @@ impl Catalog {
         let Ok(client) = self.engine().client() else { return };
         let mut cache = TableCache::new(Arc::clone(self));
         let wanted = |d: &Definition| d.table().is_some() && self.upkeep.looks_after(&d.def);
-        for (_, definition) in self.names().defined(wanted) {
+        let open = |entry: &Arc<NameEntry>| entry.in_memory().filter(|d| wanted(d));
+        for definition in self.names().all(open) {
             if stopped() {
                 break;
             }

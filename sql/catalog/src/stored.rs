@@ -1,8 +1,9 @@
 //! The bytes that a table's definition is stored as.
 //!
-//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at. One before is read.
-//! 2. Decoding checks everything: the bytes come from disk.
+//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at. Two before are read.
+//! 2. What is known of each table while its definition is not in memory comes first ([`Brief`]). 3. Decoding checks everything: the bytes come from disk.
 
+use crate::brief::Brief;
 use crate::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeyDef, Generated, IndexAttributes, IndexDef,
     OlderColumns, Referential, TableDef, ViewDef,
@@ -12,18 +13,21 @@ use engine::TableStorage;
 use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
-const DEFINITION_VERSION: u8 = 4;
-/// The version before: without what is known of older rows.
+pub(crate) const DEFINITION_VERSION: u8 = 5;
+/// The version before: without a [`Brief`].
+const WITHOUT_BRIEF: u8 = 4;
+/// The one before that: without what is known of older rows, too.
 const WITHOUT_OLDER: u8 = 3;
 /// Bit of a stored key part's prefix length: the part is descending.
 const DESCENDING: u32 = 1 << 31;
 
-type Decoded<T> = Result<T, &'static str>;
+pub(crate) type Decoded<T> = Result<T, &'static str>;
 
 impl TableDef {
     /// The stored form.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![DEFINITION_VERSION];
+        Brief::of(self).encode(&mut out);
         out.put_u64_le(self.id.0);
         out.put_u64_le(self.clustered_id.0);
         put_text(&mut out, &self.schema);
@@ -56,11 +60,14 @@ impl TableDef {
     pub fn decode(bytes: &[u8]) -> Decoded<TableDef> {
         let mut r = Reader::new(bytes);
         let version = r.u8().map_err(|_| "empty definition")?;
-        if !matches!(version, WITHOUT_OLDER | DEFINITION_VERSION) {
+        if !matches!(version, WITHOUT_OLDER | WITHOUT_BRIEF | DEFINITION_VERSION) {
             return Err("written by another version");
         }
-        let mut def = decode_table(&mut r)?;
         if version == DEFINITION_VERSION {
+            Brief::skip(&mut r)?;
+        }
+        let mut def = decode_table(&mut r)?;
+        if version != WITHOUT_OLDER {
             decode_older(&mut r, &mut def)?;
         }
         if r.remaining() == 0 { Ok(def) } else { Err("bytes after the definition") }
@@ -352,11 +359,11 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.put_bytes(bytes);
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
-fn put_list<T>(out: &mut Vec<u8>, list: &[T], item: impl Fn(&T, &mut Vec<u8>)) {
+pub(crate) fn put_list<T>(out: &mut Vec<u8>, list: &[T], item: impl Fn(&T, &mut Vec<u8>)) {
     out.put_u16_le(list.len() as u16);
     list.iter().for_each(|i| item(i, out));
 }
@@ -368,11 +375,11 @@ fn put_option<T: ?Sized>(out: &mut Vec<u8>, value: Option<&T>, item: impl Fn(&T,
     }
 }
 
-fn cut(_: Truncated) -> &'static str {
+pub(crate) fn cut(_: Truncated) -> &'static str {
     "the definition is cut short"
 }
 
-fn number(r: &mut Reader<'_>) -> Decoded<u64> {
+pub(crate) fn number(r: &mut Reader<'_>) -> Decoded<u64> {
     r.u64_le().map_err(cut)
 }
 
@@ -381,11 +388,11 @@ fn bytes<'a>(r: &mut Reader<'a>) -> Decoded<&'a [u8]> {
     r.take(n).map_err(cut)
 }
 
-fn text(r: &mut Reader<'_>) -> Decoded<String> {
+pub(crate) fn text(r: &mut Reader<'_>) -> Decoded<String> {
     String::from_utf8(bytes(r)?.to_vec()).map_err(|_| "a name is not UTF-8")
 }
 
-fn list<T>(
+pub(crate) fn list<T>(
     r: &mut Reader<'_>,
     mut item: impl FnMut(&mut Reader<'_>) -> Decoded<T>,
 ) -> Decoded<Vec<T>> {

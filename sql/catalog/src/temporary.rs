@@ -7,7 +7,7 @@
 
 use crate::ddl::FillRows;
 use crate::definition::Definition;
-use crate::names::NameEntry;
+use crate::entry::NameEntry;
 use crate::{Catalog, CatalogError, TableCache, TableDef};
 use engine::Client;
 use instrument::Counter;
@@ -31,7 +31,7 @@ impl Catalog {
         let mut own = self.engine().client().map_err(CatalogError::from)?;
         let def = self.with_ids(new)?;
         let made = self.store_with_storage(&mut own, def, autoinc_start, fill)?;
-        cache.add_temporary(made);
+        cache.add_temporary(made)?;
         cache.lasting.created = true;
         Ok(())
     }
@@ -76,25 +76,30 @@ impl TableCache {
         handles.filter_map(|handle| self.definition(*handle).cloned()).collect()
     }
 
-    fn add_temporary(&mut self, definition: Definition) {
+    fn add_temporary(&mut self, definition: Definition) -> Result<(), CatalogError> {
         let (schema, name) = (definition.def.schema.clone(), definition.def.name.clone());
         let entry = NameEntry::private(self.catalog().names(), (&schema, &name), definition);
         instrument::count(Counter::OpenedTables, 1);
         instrument::count(Counter::OpenedTableDefinitions, 1);
         let handle = self.add_handle(Arc::new(entry));
-        self.refresh(handle);
+        self.refresh(handle)?;
         self.outdate(&schema, &name);
         self.temporary.insert((schema, name), handle);
+        Ok(())
     }
 
     /// Gives a temporary table another definition, perhaps another name.
-    pub(crate) fn replace_temporary(&mut self, old: &TableDef, new: Arc<Definition>) {
+    pub(crate) fn replace_temporary(
+        &mut self,
+        old: &TableDef,
+        new: Arc<Definition>,
+    ) -> Result<(), CatalogError> {
         let key = (old.schema.clone(), old.name.clone());
-        let Some(handle) = self.temporary.remove(&key) else { return };
+        let Some(handle) = self.temporary.remove(&key) else { return Ok(()) };
         self.outdate(&new.def.schema, &new.def.name);
         self.temporary.insert((new.def.schema.clone(), new.def.name.clone()), handle);
-        self.entry(handle).publish(Some(new));
-        self.refresh(handle);
+        self.entry(handle).publish_private(Some(new));
+        self.refresh(handle)
     }
 
     /// DROP of a temporary table; none of this name is fine.
@@ -109,8 +114,8 @@ impl TableCache {
         self.lasting.dropped = true;
         self.retired.extend(self.definition(handle).cloned());
         // Plans of it are made anew, for what it has hidden.
-        self.entry(handle).publish(None);
-        self.refresh(handle);
+        self.entry(handle).publish_private(None);
+        self.refresh(handle)?;
         self.drop_retired(client)
     }
 

@@ -17,27 +17,31 @@ pub fn named(error: &SqlError, catalog: &Catalog) -> Option<SqlError> {
             ExecError::CorruptIndex("`innodb_undo`", &place(*page, *offset, what)),
         )),
         Error::Corrupt { page, offset, what } => {
-            let found = catalog.table_in(page.space)?;
-            let def = &found.def;
-            let index = found.table().and_then(|table| table.index_of_page(page.page));
-            let name = match index.and_then(|id| index_name(def, id)) {
-                Some(index) => format!("`{}`.`{}`.`{index}`", def.schema, def.name),
-                None => format!("of table `{}`.`{}`", def.schema, def.name),
+            let (schema, table) = catalog.table_in(page.space)?;
+            let name = match index_of(*page, (&schema, &table), catalog) {
+                Some(index) => format!("`{schema}`.`{table}`.`{index}`"),
+                None => format!("of table `{schema}`.`{table}`"),
             };
             Some(SqlError::from(ExecError::CorruptIndex(&name, &place(*page, *offset, what))))
         }
         Error::MissingSpace(space) => {
-            let found = catalog.table_in(*space)?;
-            let def = &found.def;
-            Some(SqlError::from(ExecError::MissingTablespace(&def.schema, &def.name)))
+            let (schema, table) = catalog.table_in(*space)?;
+            Some(SqlError::from(ExecError::MissingTablespace(&schema, &table)))
         }
         Error::NoSpace { path } => {
             let file = path.rsplit('/').next().unwrap_or(path);
-            let found = catalog.table_in(engine::space_of_name(file)?)?;
-            Some(SqlError::from(ExecError::TableFull(&found.def.name)))
+            let (_, table) = catalog.table_in(engine::space_of_name(file)?)?;
+            Some(SqlError::from(ExecError::TableFull(&table)))
         }
         _ => None,
     }
+}
+
+/// The name of the index that a page belongs to, if the table is open.
+fn index_of(page: PageId, (schema, table): (&str, &str), catalog: &Catalog) -> Option<String> {
+    let definition = catalog.definition(schema, table).ok()??;
+    let id = definition.table()?.index_of_page(page.page)?;
+    index_name(&definition.def, id).map(str::to_string)
 }
 
 /// The name of an index; a table without a primary key has InnoDB's hidden one.

@@ -138,8 +138,8 @@ fn rename_tables(
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     for (from, to) in &renames {
-        if let Some(moved) = catalog.definition(&from.0, &from.1)
-            && catalog.definition(&to.0, &to.1).is_none()
+        if let Some(moved) = catalog.definition(&from.0, &from.1)?
+            && catalog.is_view(&to.0, &to.1).is_none()
         {
             foreign::adopted(&moved.def, to, context)?;
         }

@@ -101,17 +101,18 @@ impl Prepared {
             }
         }
         if self.program.repeats {
-            self.open_again(context);
+            self.open_again(context)?;
         }
         Ok(true)
     }
 
     /// Opens the tables that the statement names more than once as often as it does.
     #[cold]
-    fn open_again(&self, context: &mut Context<'_>) {
+    fn open_again(&self, context: &mut Context<'_>) -> Result<(), SqlError> {
         for table in self.program.tables.iter().filter(|t| t.times > 1) {
-            context.tables.enter_again(table.table, table.times - 1);
+            context.tables.enter_again(table.table, table.times - 1)?;
         }
+        Ok(())
     }
 
     /// Locks the tables of a statement that was prepared; false when its program is not the one to be run: a table has

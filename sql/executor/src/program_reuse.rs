@@ -114,7 +114,7 @@ impl Program {
                 return Ok(None);
             }
             if table.times > 1 {
-                context.tables.enter_again(table.table, table.times - 1);
+                context.tables.enter_again(table.table, table.times - 1)?;
             }
         }
         Ok(Some(Prepared::of(Arc::clone(self))))

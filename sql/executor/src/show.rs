@@ -78,8 +78,7 @@ pub fn refuse_broken_view(show: &Show, context: &mut Context<'_>) -> Result<(), 
 /// Whether a name is a view's at the moment; a name that is not there is none.
 fn is_view(name: &ObjectName, context: &Context<'_>) -> bool {
     let Ok(schema) = context.schema_of(name) else { return false };
-    let all = context.tables.catalog().definitions(&schema);
-    all.iter().any(|d| d.def.name == name.name && d.def.view.is_some())
+    context.tables.catalog().is_view(&schema, &name.name) == Some(true)
 }
 
 /// Runs the statement.

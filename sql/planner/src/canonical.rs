@@ -585,7 +585,8 @@ impl<'c> Names<'c> {
         }
         let schema = self.context.schema_of(&factor.name).map_err(|_| missing(alias))?;
         let catalog = self.context.tables.catalog();
-        let (columns, hidden) = match catalog.definition(&schema, &factor.name.name) {
+        let found = catalog.definition(&schema, &factor.name.name).map_err(|_| missing(alias))?;
+        let (columns, hidden) = match found {
             Some(found) => {
                 let def = &found.def;
                 let columns = def.columns.iter().map(|c| c.name.clone()).collect();

@@ -332,8 +332,8 @@ fn of_table(name: &ObjectName, context: &PlanContext<'_>) -> Result<String, SqlE
     }
     let found = match catalog.virtual_table(&schema, &name.name)? {
         Some(table) => (table.def().schema.clone(), table.def().name.clone()),
-        None => match catalog.definition(&schema, &name.name) {
-            Some(table) => (table.def.schema.clone(), table.def.name.clone()),
+        None => match catalog.is_view(&schema, &name.name) {
+            Some(_) => (schema, name.name.clone()),
             None => {
                 let name = name.name.clone();
                 return Err(CatalogError::NoSuchTable { schema, name }.into());

@@ -8,6 +8,7 @@
 use crate::information::{Cell, Rows};
 use catalog::{Catalog, Definition, ProcessRow, ReadContext};
 use engine::{Abandoned, Engine, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
+use mdl::Namespace;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -24,22 +25,31 @@ pub struct LockNames {
 }
 
 impl LockNames {
-    /// Of all stored tables that are open.
+    /// Of all stored tables that are open, or that a transaction has used.
     pub fn of(catalog: &Catalog) -> LockNames {
         let mut names = LockNames { indexes: HashMap::new(), tables: HashMap::new() };
-        for schema in catalog.schemas() {
-            for definition in catalog.definitions(&schema.name) {
-                let Some(table) = definition.table() else { continue };
-                let clustered = (table.spec().clustered_id.0, 0);
-                let others = (1..table.indexes())
-                    .filter_map(|n| table.index_spec(n).map(|spec| (spec.id.0, n)));
-                for (id, number) in std::iter::once(clustered).chain(others) {
-                    names.indexes.insert(id, (Arc::clone(&definition), number));
-                }
-                names.tables.insert(table.id().0, Arc::clone(&definition));
+        for lock in catalog.mdl().locks() {
+            if lock.namespace == Namespace::Table
+                && let Ok(Some(definition)) = catalog.definition(&lock.schema, &lock.name)
+                && definition.def.view.is_none()
+                && definition.open(catalog.engine()).is_ok()
+            {
+                names.add(&definition);
             }
         }
+        catalog.in_memory().iter().for_each(|definition| names.add(definition));
         names
+    }
+
+    fn add(&mut self, definition: &Arc<Definition>) {
+        let Some(table) = definition.table() else { return };
+        let clustered = (table.spec().clustered_id.0, 0);
+        let others =
+            (1..table.indexes()).filter_map(|n| table.index_spec(n).map(|spec| (spec.id.0, n)));
+        for (id, number) in std::iter::once(clustered).chain(others) {
+            self.indexes.insert(id, (Arc::clone(definition), number));
+        }
+        self.tables.insert(table.id().0, Arc::clone(definition));
     }
 
     /// `index PRIMARY of table `d`.`t``, for the monitor's text.

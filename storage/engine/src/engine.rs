@@ -319,6 +319,18 @@ impl Engine {
         Ok(table)
     }
 
+    /// The open table that the dictionary describes so; opened now unless it is. The caller sees to it that nobody else asks
+    /// for it meanwhile.
+    ///
+    /// Errors: as [`Self::open_table`].
+    pub fn table(&self, spec: &TableSpec, storage: TableStorage) -> Result<Arc<Table>> {
+        let open = self.registry.newest(spec.id);
+        match open.filter(|table| table.ts.id() == storage.space && table.spec() == spec) {
+            Some(table) => Ok(table),
+            None => self.open_table(spec, storage),
+        }
+    }
+
     /// Opens a table anew whose rows are written under another layout from now on: while nobody works in it in the background
     /// with the handle of before. The caller has it locked exclusively.
     ///

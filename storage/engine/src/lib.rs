@@ -60,7 +60,7 @@ pub use pool::{
 pub use progress::{Abandoned, Intention, TrxProgress, Undoing};
 pub use recovery::{RecoveryPhase, RecoveryProgress, TableFinder};
 pub use report::ChangedRow;
-pub use scan::{Direction, Reader, Scan};
+pub use scan::{Direction, Reader, Scan, ScanRoom};
 pub use statistics::{IndexSample, Look, TablePages, TableSample};
 pub use sync::SessionSlot;
 pub use table::{OLDER_LAYOUTS_MAX, Table};

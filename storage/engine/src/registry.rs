@@ -68,6 +68,14 @@ impl Registry {
         self.change(|known| drop(known.tables.insert(table.id(), entry)));
     }
 
+    /// The newest handle of a table, if somebody has it: who works with the table without its definition.
+    pub fn newest(&self, id: TableId) -> Option<Arc<Table>> {
+        match self.known.lock().tables.get(&id)? {
+            Entry::Open(_, table) => table.upgrade(),
+            Entry::Dropped => None,
+        }
+    }
+
     /// A tablespace is about to be dropped.
     pub fn dropping(&self, space: SpaceId) {
         self.change(|known| {

@@ -221,7 +221,7 @@ fn rename(
     let names = new.foreign_keys.iter().map(|key| &key.name);
     let own = (from.0 == to.0).then_some(from.1.as_str());
     catalog.claim_foreign_keys(context.client, context.tables, (schema, own), names, deadline)?;
-    match catalog.definition(schema, name) {
+    match catalog.is_view(schema, name) {
         None => foreign::adopted(new, &to, context),
         Some(_) => Ok(()),
     }

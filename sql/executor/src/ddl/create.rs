@@ -51,7 +51,7 @@ pub fn create_table(
     require_primary_key(&new, context)?;
     new.temporary = create.temporary;
     new.created_us = context.env.now_us();
-    let is_there = context.tables.catalog().definition(&new.schema, &new.name).is_some();
+    let is_there = context.tables.catalog().is_view(&new.schema, &new.name).is_some();
     if !is_there || new.temporary {
         foreign::settle(None, &mut new, context)?;
         foreign::adopted(&new, &new.full_name(), context)?;
@@ -325,6 +325,10 @@ fn storable(ty: ColumnType, made: bool) -> ColumnType {
         // What is computed says how long it may be.
         let kind = value::Kind::large_for(u64::from(ty.length), binary);
         return ColumnType { nullable: ty.nullable, ..ColumnType::large(kind, ty.collation) };
+    }
+    if ty.kind.is_large() {
+        // An extreme of a column counts its bytes otherwise.
+        return ColumnType { nullable: ty.nullable, ..ColumnType::large(ty.kind, ty.collation) };
     }
     ty
 }

@@ -394,7 +394,7 @@ pub fn adopted(new: &TableDef, name: &FullName, context: &mut Context<'_>) -> Re
         return Ok(());
     }
     let checks = checked(context)?;
-    for child in context.tables.catalog().children_of(name) {
+    for child in context.tables.catalog().children_of(name)? {
         for key in child.def.referring(name) {
             let fits = joined(&child.def, key, new, checks)
                 .and_then(|columns| require_key(new, key, &columns, false, context));

@@ -31,7 +31,7 @@ pub fn allowed(
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();
     let mut others = Vec::new();
-    for published in catalog.children_of(&name) {
+    for published in catalog.children_of(&name)? {
         let child = published.def.full_name();
         let itself = child == name;
         let locked = match itself || !concerns(old, new, shape, &published.def) {

@@ -174,6 +174,10 @@ pub fn result_columns(
         if source.is_none() && !has_own_kind(&output.value.expr, &ty) {
             ty = column_type_of(ty, if of_view { 9 } else { 11 });
         }
+        if of_view && ty.kind.is_large() {
+            // What is computed says how long it may be: a column does not.
+            ty = ColumnType { nullable: ty.nullable, ..ColumnType::large(ty.kind, ty.collation) };
+        }
         let default = match source {
             Some(column) if column.auto_increment => DefaultValue::Int(0),
             // MySQL forgets what was given for bits.

@@ -32,7 +32,7 @@ pub(super) fn each_table(
         }
         match wanted {
             Some(name) => {
-                if let Some(found) = context.catalog.definition(&schema, name) {
+                if let Ok(Some(found)) = context.catalog.definition(&schema, name) {
                     f(&found.def, Some(&found));
                 }
             }

@@ -144,7 +144,7 @@ fn by_name(def: &TableDef) -> Vec<&ForeignKeyDef> {
 pub(super) fn referential_constraints(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     each_table(context, (1, 9), &mut |def, _| {
         for key in by_name(def) {
-            let parent = context.catalog.definition(&key.parent.0, &key.parent.1);
+            let parent = context.catalog.definition(&key.parent.0, &key.parent.1).ok().flatten();
             let unique = parent.as_ref().and_then(|parent| {
                 let columns = parent.def.positions(&key.parent_columns).ok()?;
                 Some(parent.def.indexes[parent.def.unique_over(&columns)?].name.as_str())

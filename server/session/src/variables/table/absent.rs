@@ -166,7 +166,6 @@ pub(super) const LIST: &[Variable] = &[
     v("stored_program_definition_cache", Global, Int(256, 524_288), "256").ignored(NO_PROGRAMS),
     v("sync_binlog", Global, Int(0, U32), "1").only(NO_BINLOG),
     F("system_time_zone", Text, "UTC").only(FACT),
-    v("table_definition_cache", Global, Int(400, 524_288), "2000").ignored(CACHES),
     v("tablespace_definition_cache", Global, Int(256, 524_288), "256").ignored(CACHES),
     v("thread_cache_size", Global, Int(0, 16384), "18").ignored(CACHES),
     F("tls_certificates_enforced_validation", Bool, "OFF").only(NO_TLS),

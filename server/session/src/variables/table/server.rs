@@ -114,6 +114,7 @@ pub(super) const LIST: &[Variable] = &[
         .ignored("Threads that start slowly are not counted."),
     e("slow_query_log", Global, Bool, "OFF", E::Logs),
     e("slow_query_log_file", Global, Text, "slow.log", E::Logs),
+    e("table_definition_cache", Global, Int(400, 524_288), "2000", E::Setting),
     e("table_open_cache", Global, Int(1, 524_288), "4000", E::Setting),
     F("table_open_cache_instances", Int(1, 64), "16"),
     F("socket", Text, ""),
