@@ -8,6 +8,7 @@ mod prepared;
 mod sockets;
 mod stages;
 mod stopped;
+mod sys;
 mod table_cache;
 mod tables;
 mod variables;

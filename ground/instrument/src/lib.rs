@@ -133,7 +133,8 @@ pub use statement::{
 pub use switched::{note_switch, switched};
 pub use table_io::{
     LockTotals, OperationTotals, ROW_OPERATIONS, RowOperation, TABLE_IO, TABLE_LOCK, TableFigures,
-    TableIo, close_table_io, empty_table_io, table_io_totals,
+    TableIo, close_table_io, empty_gone_table_locks, empty_table_io, gone_table_locks,
+    table_io_totals,
 };
 pub use transaction::{
     OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,

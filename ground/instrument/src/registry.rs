@@ -21,7 +21,8 @@ use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::page::HoldSums;
 use crate::stage::{LiveStage, stage_of};
 use crate::table_io::{
-    TABLE_IO, empty_table_io_of_threads, move_table_io, table_io_by_thread, table_io_moves,
+    TABLE_IO, TABLE_LOCK, ThreadTables, empty_table_io_of_threads, move_table_io,
+    table_io_by_thread, table_io_moves,
 };
 use crate::{
     Class, ClassKind, Counter, CounterPage, HoldTotals, Level, SessionMemorySums, StatTotals,
@@ -80,7 +81,7 @@ struct Registered {
 }
 
 /// What threads did to the tables that they have open, by THREAD_ID.
-type TableIoOf = HashMap<u64, StatTotals>;
+type TableIoOf = HashMap<u64, ThreadTables>;
 
 impl Registered {
     /// The registry is locked.
@@ -94,9 +95,13 @@ impl Registered {
         let mut found = PageFigures::default();
         found.add_page(self.page(), figures);
         if figures == Figures::Waits
-            && let Some(events) = table_io.get(&self.page().thread_id())
+            && let Some(did) = table_io.get(&self.page().thread_id())
         {
-            found.add_events(TABLE_IO.id(), events);
+            found.add_events(TABLE_IO.id(), &did.io);
+            if did.locks > 0 {
+                let locks = StatTotals { count: did.locks, ..StatTotals::new() };
+                found.add_events(TABLE_LOCK.id(), &locks);
+            }
         }
         found
     }
@@ -559,7 +564,7 @@ pub fn figures_by_thread() -> Vec<(u64, PageFigures)> {
     // A table that is closed meanwhile would be missed; where they always are, one may.
     const TRIES: u32 = 20;
     let mut rows = Vec::new();
-    TABLE_IO.id();
+    let _registered = (TABLE_IO.id(), TABLE_LOCK.id());
     for _ in 0..TRIES {
         let moves = table_io_moves();
         let table_io = table_io_by_thread();
@@ -636,7 +641,7 @@ pub fn leave_page(page: &CounterPage) -> PageFigures {
 /// Begins some figures anew on every page: what was there counts as that of pages that ended, and what is told of their
 /// writers is given with the THREAD_IDs. What is counted while this runs may be lost.
 pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
-    TABLE_IO.id();
+    let _registered = (TABLE_IO.id(), TABLE_LOCK.id());
     let mut registry = registry();
     let table_io = table_io_by_thread();
     let Registry { passes, ended, pages, .. } = &mut *registry;

@@ -8,7 +8,7 @@
 //! counted for it goes to the thread's page. 4. Figures of tables and of threads are emptied apart: each has a half of one
 //! word ([`STAMP`]), by which a reader sees whether what a session wrote is still wanted of one, of the other or of both. Who
 //! wrote before brings his figures up to date at his next write; a reader at this moment may miss them. 5. Locks are counted by a session
-//! without looking whether they were emptied: who empties notes how many there were.
+//! without looking whether they were emptied: who empties notes how many there were, once for tables and once for threads.
 
 use crate::Operation;
 use crate::past::{Wait, WaitObject, record_wait};
@@ -87,12 +87,14 @@ struct Tables {
     names: Vec<Weak<TableFigures>>,
     /// What was done to tables whose names nobody has any more: temporary ones.
     gone: StatTotals,
+    /// How often they were locked.
+    gone_locks: u64,
     /// When `gone` was emptied last.
     emptied: u64,
 }
 
 static TABLES: Mutex<Tables> =
-    Mutex::new(Tables { names: Vec::new(), gone: StatTotals::new(), emptied: 0 });
+    Mutex::new(Tables { names: Vec::new(), gone: StatTotals::new(), gone_locks: 0, emptied: 0 });
 
 /// How often figures went from a table to its thread's page.
 static MOVES: AtomicU64 = AtomicU64::new(0);
@@ -125,6 +127,8 @@ pub struct TableIo {
     locks: [Tally; 2],
     /// How many of them there were when locks were emptied last; changed under the list's mutex.
     locks_before: [Tally; 2],
+    /// How many of them there were when those of threads were emptied last, or went to the thread's page.
+    locks_told: Tally,
     /// [`STAMP`] when these were written last.
     stamp: Tally,
     /// The thread that uses the table.
@@ -223,6 +227,30 @@ impl TableIo {
             page().add_events(TABLE_IO.id(), &totals);
         }
     }
+
+    fn all_locks(&self) -> u64 {
+        self.locks.iter().map(Tally::get).fold(0, u64::wrapping_add)
+    }
+
+    /// The thread's locks, since its figures were emptied last.
+    fn locks_of_thread(&self) -> u64 {
+        self.all_locks().wrapping_sub(self.locks_told.get())
+    }
+
+    /// The thread's locks count as told from now on.
+    fn tell_locks(&self) {
+        self.locks_told.set(self.all_locks());
+    }
+
+    /// The thread's locks are in its page from now on; only it calls this.
+    fn move_locks_to_page(&self) {
+        let count = self.locks_of_thread();
+        if count > 0 {
+            MOVES.fetch_add(1, Relaxed);
+            self.tell_locks();
+            page().add_events(TABLE_LOCK.id(), &StatTotals { count, ..StatTotals::new() });
+        }
+    }
 }
 
 type Sums = Vec<(Option<Box<str>>, OperationTotals)>;
@@ -283,6 +311,7 @@ impl TableFigures {
             indexes,
             locks: Default::default(),
             locks_before: Default::default(),
+            locks_told: Tally::default(),
             stamp: Tally::default(),
             thread_id,
             place: AtomicUsize::new(state.live.len()),
@@ -324,8 +353,12 @@ fn add_locks(a: LockTotals, b: LockTotals) -> LockTotals {
 
 impl Drop for TableFigures {
     fn drop(&mut self) {
-        let ended = std::mem::take(&mut self.state().ended);
+        let (ended, locks) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.ended), std::mem::take(&mut state.ended_locks))
+        };
         let mut tables = tables();
+        tables.gone_locks = locks.into_iter().fold(tables.gone_locks, u64::wrapping_add);
         tables.names.retain(|name| name.strong_count() > 0);
         tables.gone().add(&sum_of(ended.iter().flat_map(|(_, operations)| operations)));
     }
@@ -334,7 +367,7 @@ impl Drop for TableFigures {
 /// A session closes a table: its figures go into those of the name, and into those of its thread.
 pub fn close_table_io(io: &Arc<TableIo>) {
     // No class and no page is registered under a mutex.
-    let _registered = (TABLE_IO.id(), page());
+    let _registered = (TABLE_IO.id(), TABLE_LOCK.id(), page());
     let mut state = io.figures.state();
     let place = io.place.load(Relaxed);
     state.live.swap_remove(place);
@@ -343,6 +376,7 @@ pub fn close_table_io(io: &Arc<TableIo>) {
     }
     io.add_to(&mut state.ended);
     state.ended_locks = add_locks(state.ended_locks, io.locks());
+    io.move_locks_to_page();
     if of_threads(io.stamp.get()) == of_threads(STAMP.load(Relaxed)) {
         io.move_to_page();
     }
@@ -356,6 +390,19 @@ pub fn empty_table_io() {
 /// Empties the figures of all threads, those in their pages not.
 pub(crate) fn empty_table_io_of_threads() {
     STAMP.fetch_add(THREADS, Relaxed);
+    for figures in used_tables() {
+        figures.state().live.iter().for_each(|io| io.tell_locks());
+    }
+}
+
+/// How often tables were locked whose names nobody has any more.
+pub fn gone_table_locks() -> u64 {
+    tables().gone_locks
+}
+
+/// Empties [`gone_table_locks`].
+pub fn empty_gone_table_locks() {
+    tables().gone_locks = 0;
 }
 
 fn used_tables() -> Vec<Arc<TableFigures>> {
@@ -377,14 +424,24 @@ pub(crate) fn table_io_moves() -> u64 {
     MOVES.load(Relaxed)
 }
 
+/// What a thread did to the tables that it has open.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ThreadTables {
+    pub io: StatTotals,
+    /// How often its statements locked them.
+    pub locks: u64,
+}
+
 /// What threads did to the tables that they have open, by THREAD_ID.
-pub(crate) fn table_io_by_thread() -> HashMap<u64, StatTotals> {
-    let mut sums: HashMap<u64, StatTotals> = HashMap::new();
+pub(crate) fn table_io_by_thread() -> HashMap<u64, ThreadTables> {
+    let mut sums: HashMap<u64, ThreadTables> = HashMap::new();
     for figures in used_tables() {
         for io in figures.state().live.clone() {
-            let totals = io.of_thread();
-            if totals.count > 0 {
-                sums.entry(io.thread_id).or_default().add(&totals);
+            let (totals, locks) = (io.of_thread(), io.locks_of_thread());
+            if totals.count > 0 || locks > 0 {
+                let sum = sums.entry(io.thread_id).or_default();
+                sum.io.add(&totals);
+                sum.locks = sum.locks.wrapping_add(locks);
             }
         }
     }
@@ -393,10 +450,11 @@ pub(crate) fn table_io_by_thread() -> HashMap<u64, StatTotals> {
 
 /// Puts what the calling thread did to the tables that it has open into its page.
 pub(crate) fn move_table_io(thread_id: u64) {
-    TABLE_IO.id();
+    let _registered = (TABLE_IO.id(), TABLE_LOCK.id());
     for figures in used_tables() {
         let live = figures.state().live.clone();
         for io in live.iter().filter(|io| io.thread_id == thread_id) {
+            io.move_locks_to_page();
             if of_threads(io.stamp.get()) == of_threads(STAMP.load(Relaxed)) {
                 io.move_to_page();
             }
@@ -454,8 +512,13 @@ mod tests {
         a.locked(false);
         b.locked(false);
         b.locked(true);
+        let of_thread = || {
+            table_io_by_thread().get(&page().thread_id()).map_or(0, |did| did.locks)
+                + page().class(&TABLE_LOCK).count
+        };
+        assert_eq!(of_thread(), 3);
         close_table_io(&a);
-        assert_eq!(figures.locks(), [2, 1]);
+        assert_eq!((figures.locks(), of_thread()), ([2, 1], 3));
         figures.empty_locks();
         assert_eq!(figures.locks(), [0, 0]);
         b.locked(true);
@@ -469,7 +532,7 @@ mod tests {
     }
 
     fn of_thread(thread_id: u64) -> u64 {
-        table_io_by_thread().get(&thread_id).map_or(0, |stat| stat.count)
+        table_io_by_thread().get(&thread_id).map_or(0, |did| did.io.count)
     }
 
     fn threads_and_tables_are_emptied_apart() {

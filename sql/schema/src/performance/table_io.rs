@@ -93,7 +93,7 @@ fn locks_stat(count: u64) -> StatTotals {
 /// How often all tables were locked.
 pub(super) fn all_locks(context: &ReadContext<'_>) -> StatTotals {
     let locks = tables(context).map(|(name, _)| name.io.locks().iter().sum::<u64>());
-    locks_stat(locks.sum())
+    locks_stat(locks.sum::<u64>() + instrument::gone_table_locks())
 }
 
 /// `table_lock_waits_summary_by_table`.
@@ -114,6 +114,7 @@ fn lock_columns([read, write]: LockTotals) -> [u64; 13] {
 /// Empties what [`locks`] shows.
 pub(super) fn truncate_locks(context: &ReadContext<'_>) {
     tables(context).for_each(|(name, _)| name.io.empty_locks());
+    instrument::empty_gone_table_locks();
 }
 
 /// `objects_summary_global_by_type`: what was read and written, and the locks.

@@ -1,0 +1,28 @@
+-- The views of sys that tell of schemas, and the columns of some others.
+CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, x INT, y VARCHAR(20), z BIGINT UNSIGNED, KEY x (x), KEY xy (x, y), UNIQUE KEY z (z), KEY z2 (z));
+CREATE TABLE b (n SMALLINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, t VARCHAR(100), KEY short (t(5)), KEY longer (t(10)), KEY same (t(5)));
+CREATE TABLE c (n TINYINT AUTO_INCREMENT PRIMARY KEY, p INT, q INT, UNIQUE KEY pq (p, q), KEY p (p), UNIQUE KEY qp (q, p));
+INSERT INTO a (x) VALUES (1), (2), (3);
+CREATE VIEW v AS SELECT id FROM a;
+SELECT * FROM sys.schema_redundant_indexes WHERE table_schema = 'sys_views' ORDER BY table_name, redundant_index_name, dominant_index_name;
+SELECT index_name, non_unique, subpart_exists, index_columns FROM sys.x$schema_flattened_keys WHERE table_schema = 'sys_views' ORDER BY table_name, index_name;
+SELECT * FROM sys.schema_auto_increment_columns WHERE table_schema = 'sys_views';
+SELECT * FROM sys.schema_object_overview WHERE db = 'sys_views';
+SELECT table_name, index_name, rows_selected, rows_inserted FROM sys.schema_index_statistics WHERE table_schema = 'sys_views' AND index_name = 'xy';
+SELECT object_schema, object_name, index_name FROM sys.schema_unused_indexes WHERE object_schema = 'sys_views' ORDER BY 2, 3;
+SELECT variable_name FROM sys.ps_check_lost_instrumentation WHERE variable_name LIKE 'x%';
+SELECT Variable_name, Type, Enabled FROM sys.metrics WHERE Variable_name IN ('uptime', 'NOW()', 'memory_total_allocated');
+SELECT * FROM sys.innodb_lock_waits;
+SELECT waiting_query FROM sys.schema_table_lock_waits;
+SHOW COLUMNS FROM sys.statement_analysis;
+SHOW COLUMNS FROM sys.x$innodb_lock_waits;
+SHOW COLUMNS FROM sys.schema_table_statistics;
+SHOW FULL TABLES FROM sys LIKE '%full_table%';
+SELECT table_type, engine FROM information_schema.tables WHERE table_schema = 'sys' AND table_name = 'session';
+SELECT COUNT(*) > 0 FROM sys.user_summary;
+SELECT total_allocated > 0 FROM sys.x$memory_global_total;
+INSERT INTO sys.version VALUES (1, 2);
+DELETE FROM sys.statement_analysis;
+SELECT nothing FROM sys.session;
+SELECT * FROM sys.nothing;
+DROP VIEW sys.missing_view;
