@@ -3,6 +3,8 @@ CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, x INT, y VARCHAR(20), z BIGIN
 CREATE TABLE b (n SMALLINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, t VARCHAR(100), KEY short (t(5)), KEY longer (t(10)), KEY same (t(5)));
 CREATE TABLE c (n TINYINT AUTO_INCREMENT PRIMARY KEY, p INT, q INT, UNIQUE KEY pq (p, q), KEY p (p), UNIQUE KEY qp (q, p));
 INSERT INTO a (x) VALUES (1), (2), (3);
+INSERT INTO b (t) VALUES ('one');
+INSERT INTO c (p) VALUES (1), (2);
 CREATE VIEW v AS SELECT id FROM a;
 SELECT * FROM sys.schema_redundant_indexes WHERE table_schema = 'sys_views' ORDER BY table_name, redundant_index_name, dominant_index_name;
 SELECT index_name, non_unique, subpart_exists, index_columns FROM sys.x$schema_flattened_keys WHERE table_schema = 'sys_views' ORDER BY table_name, index_name;
@@ -21,8 +23,6 @@ SHOW FULL TABLES FROM sys LIKE '%full_table%';
 SELECT table_type, engine FROM information_schema.tables WHERE table_schema = 'sys' AND table_name = 'session';
 SELECT COUNT(*) > 0 FROM sys.user_summary;
 SELECT total_allocated > 0 FROM sys.x$memory_global_total;
-INSERT INTO sys.version VALUES (1, 2);
-DELETE FROM sys.statement_analysis;
 SELECT nothing FROM sys.session;
 SELECT * FROM sys.nothing;
 DROP VIEW sys.missing_view;

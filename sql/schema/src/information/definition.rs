@@ -112,7 +112,13 @@ fn column_type(text: &str, collation: &str) -> Option<ColumnType> {
         }
         "double" | "float" => ColumnType::double(),
         // MySQL announces 905 digits where 65 is the most there can be.
-        "decimal" => ColumnType::decimal(65, 0),
+        "decimal" => match inner.split_once(',') {
+            Some((digits, scale)) => ColumnType::decimal(
+                digits.parse().ok().filter(|n| *n <= 65).unwrap_or(65),
+                scale.parse().ok()?,
+            ),
+            None => ColumnType::decimal(65, 0),
+        },
         "text" => ColumnType::large(Kind::Text, collation),
         "mediumtext" => ColumnType::large(Kind::MediumText, collation),
         "longtext" => ColumnType::large(Kind::LongText, collation),

@@ -465,9 +465,11 @@ FROM performance_schema.global_status
 UNION ALL SELECT NAME, COUNT, CONCAT('InnoDB Metrics - ', SUBSYSTEM), IF(STATUS = 'enabled', 'YES', 'NO')
 FROM information_schema.INNODB_METRICS
 WHERE CONCAT('innodb_', NAME) NOT IN (SELECT LOWER(VARIABLE_NAME) FROM performance_schema.global_status)
-UNION ALL SELECT 'memory_current_allocated', SUM(CURRENT_NUMBER_OF_BYTES_USED), 'Performance Schema', 'PARTIAL'
+UNION ALL SELECT 'memory_current_allocated', SUM(CURRENT_NUMBER_OF_BYTES_USED), 'Performance Schema',
+ (SELECT IF(MIN(ENABLED) = MAX(ENABLED), MIN(ENABLED), 'PARTIAL') FROM performance_schema.setup_instruments WHERE NAME LIKE 'memory/%')
 FROM performance_schema.memory_summary_global_by_event_name
-UNION ALL SELECT 'memory_total_allocated', SUM(SUM_NUMBER_OF_BYTES_ALLOC), 'Performance Schema', 'PARTIAL'
+UNION ALL SELECT 'memory_total_allocated', SUM(SUM_NUMBER_OF_BYTES_ALLOC), 'Performance Schema',
+ (SELECT IF(MIN(ENABLED) = MAX(ENABLED), MIN(ENABLED), 'PARTIAL') FROM performance_schema.setup_instruments WHERE NAME LIKE 'memory/%')
 FROM performance_schema.memory_summary_global_by_event_name
 UNION ALL SELECT 'NOW()', NOW(3), 'System Time', 'YES'
 UNION ALL SELECT 'UNIX_TIMESTAMP()', ROUND(UNIX_TIMESTAMP(NOW(3)), 3), 'System Time', 'YES'
