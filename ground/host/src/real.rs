@@ -299,6 +299,7 @@ impl Disk for RealDisk {
     fn sync_dir(&self) -> io::Result<()> {
         // A folder is in the list before anything lies in it; nobody waits for another's sync.
         let folders = self.folders.lock().clone();
+        sync::before_io();
         folders.iter().rev().try_for_each(|folder| fs::File::open(folder)?.sync_all())
     }
 }

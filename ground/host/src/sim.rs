@@ -329,6 +329,7 @@ impl State {
 
 impl Disk for SimDisk {
     fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        sync::before_io();
         check_name(name)?;
         let mut state = self.state.lock();
         state.faults.powered()?;
@@ -369,11 +370,13 @@ impl Disk for SimDisk {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        sync::before_io();
         self.state.lock().find(name)?;
         self.change_names(NameChange(vec![(name.to_string(), None)]))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        sync::before_io();
         check_name(to)?;
         let id = self.state.lock().find(from)?;
         self.change_names(NameChange(vec![(from.to_string(), None), (to.to_string(), Some(id))]))
@@ -388,6 +391,7 @@ impl Disk for SimDisk {
     }
 
     fn sync_dir(&self) -> io::Result<()> {
+        sync::before_io();
         self.wait_about(|latency| latency.sync_ns);
         let mut state = self.state.lock();
         state.faults.operation()?;
@@ -412,6 +416,7 @@ struct SimFile {
 
 impl SimFile {
     fn with<R>(&self, f: impl FnOnce(&mut State, &mut Inode) -> io::Result<R>) -> io::Result<R> {
+        sync::before_io();
         let mut state = self.disk.state.lock();
         let mut inode = state.inodes.remove(&self.inode).expect("an open file has its inode");
         let result = f(&mut state, &mut inode);

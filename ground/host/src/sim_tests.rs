@@ -426,3 +426,34 @@ fn room_that_was_given_back_is_others_until_it_is_taken_again() {
     assert_eq!(file.allocated_bytes().unwrap(), 4 * BLOCK);
     assert!(file.give_back(100, BLOCK).is_err());
 }
+
+#[cfg(debug_assertions)]
+mod latches {
+    use super::*;
+    use sync::Mutex;
+
+    instrument::classes! {
+        static SHORT: MutexClass = "wait/synch/mutex/test/short";
+        static LONG: MutexClass = "wait/synch/mutex/test/long", across_io;
+    }
+
+    fn read_under(latch: &Mutex<()>) {
+        let disk = SimDisk::new(1);
+        let file = disk.open("f", OpenMode::Create).unwrap();
+        let _held = latch.lock();
+        file.sync_data().unwrap();
+    }
+
+    #[test]
+    #[should_panic(expected = "I/O under latches: [\"wait/synch/mutex/test/short\"]")]
+    fn a_latch_that_is_not_held_across_io_is_found_there() {
+        read_under(&Mutex::new(&SHORT, ()));
+    }
+
+    #[test]
+    fn one_that_says_so_is_and_one_that_was_given_back_is_no_matter() {
+        let short = Mutex::new(&SHORT, ());
+        drop(short.lock());
+        read_under(&Mutex::new(&LONG, ()));
+    }
+}

@@ -55,6 +55,7 @@ pub(crate) fn operation<T>(
     f: impl FnOnce() -> io::Result<T>,
     bytes: impl FnOnce(&T) -> usize,
 ) -> io::Result<T> {
+    sync::before_io();
     let Some(class) = handle.counted() else { return f() };
     let (result, ns) = timed(class, f);
     let moved = result.as_ref().map_or(0, bytes);
@@ -77,6 +78,7 @@ pub(crate) fn open<T>(
     path: &Path,
     f: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<(T, FileHandle)> {
+    sync::before_io();
     class.id();
     let (opened, ns) = timed(class, f);
     let file = opened?;
@@ -94,6 +96,7 @@ pub(crate) fn by_name<T>(
     path: &Path,
     f: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
+    sync::before_io();
     class.id();
     let (result, ns) = timed(class, f);
     if class.enabled() {

@@ -166,6 +166,7 @@ pub struct Class {
     set: AtomicU8,
     /// Flags at level [`Level::Default`].
     base: AtomicU8,
+    across_io: bool,
 }
 
 impl Class {
@@ -178,12 +179,18 @@ impl Class {
             flags: AtomicU8::new(kind.default_flags() | FRESH),
             set: AtomicU8::new(kind.default_flags()),
             base: AtomicU8::new(kind.default_flags()),
+            across_io: false,
         }
     }
 
     /// Full name, such as `wait/synch/mutex/innodb/log_writer_mutex`.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Whether its latches may be held while a file is read or written, as its declaration says.
+    pub const fn is_held_across_io(&self) -> bool {
+        self.across_io
     }
 
     /// Kind.
@@ -348,12 +355,13 @@ crate::classes! {
 pub static DECLARED: [&'static Class];
 
 /// Declares instruments, as `static NAME: MutexClass = "wait/synch/mutex/..";`. They are known from the server's start on
-/// ([`crate::register_declared`]), whether anything uses them or not: listed, and reached by every switch.
+/// ([`crate::register_declared`]), whether anything uses them or not: listed, and reached by every switch. Latches that may be
+/// held across I/O say so: `static NAME: MutexClass = "wait/synch/mutex/..", across_io;`.
 #[macro_export]
 macro_rules! classes {
-    ($($(#[$meta:meta])* $vis:vis static $name:ident: $kind:ident = $text:expr;)*) => {$(
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $kind:ident = $text:expr $(, $property:ident)?;)*) => {$(
         $(#[$meta])*
-        $vis static $name: $crate::$kind = $crate::$kind::new($text);
+        $vis static $name: $crate::$kind = $crate::$kind::new($text)$(.$property())?;
         const _: () = {
             #[$crate::linkme::distributed_slice($crate::DECLARED)]
             #[linkme(crate = $crate::linkme)]
@@ -372,6 +380,12 @@ macro_rules! kinds {
             /// A class of this kind, for a `static`.
             pub const fn new(name: &'static str) -> Self {
                 Self(Class::new(name, ClassKind::$kind))
+            }
+
+            /// The same, of latches that may be held while a file is read or written. Others may not: debug builds see to it.
+            pub const fn across_io(mut self) -> Self {
+                self.0.across_io = true;
+                self
             }
 
             /// The class itself.

@@ -9,7 +9,7 @@
 
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
-use crate::{Deadline, hold};
+use crate::{Deadline, held, hold};
 use instrument::{InstanceCell, LATCH_INSTRUMENTS, Operation, RwLockClass};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -130,6 +130,7 @@ impl<T: ?Sized> RwLatch<T> {
     /// It was taken, for reading or writing.
     #[inline(always)]
     fn began(&self, tag: u8) {
+        held::latched(self.class);
         if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());
             match tag {
@@ -186,6 +187,7 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[inline]
     fn release_read(&self) {
+        held::unlatched(self.class);
         let ended = hold::ending(self.class, self.key()).inspect(|_| self.instance.freed_shared());
         let before = self.state.fetch_sub(1, Ordering::Release);
         if before == PARKED | 1 {
@@ -198,6 +200,7 @@ impl<T: ?Sized> RwLatch<T> {
 
     #[inline]
     fn release_write(&self) {
+        held::unlatched(self.class);
         let ended = hold::ending(self.class, self.key()).inspect(|_| self.instance.freed());
         if self.state.compare_exchange(WRITER, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.wake_next(WRITER | PARKED);

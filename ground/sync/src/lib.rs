@@ -55,7 +55,7 @@ pub use current::{Entered, Shield, enter, is_shielded, shield, with_current};
 pub use directory::{Directory, Entry};
 pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};
 pub use event::{Event, Prepared};
-pub use held::page_latches_held;
+pub use held::{before_io, page_latches_held};
 pub use latch::{RwLatch, RwReadGuard, RwWriteGuard};
 pub use loaded::Loaded;
 pub use mutex::{Mutex, MutexGuard};

@@ -6,7 +6,7 @@
 
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::Waiting;
-use crate::{Deadline, hold};
+use crate::{Deadline, held, hold};
 use instrument::{InstanceCell, LATCH_INSTRUMENTS, MutexClass, Operation};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -95,6 +95,7 @@ impl<T: ?Sized> Mutex<T> {
     /// It was taken.
     #[inline(always)]
     fn began(&self) {
+        held::latched(self.class);
         if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());
             self.instance.used(self.class);
@@ -145,6 +146,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn unlock(&self) {
+        held::unlatched(self.class);
         let ended = hold::ending(self.class, self.key()).inspect(|_| self.instance.freed());
         if self.state.compare_exchange(LOCKED, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.unlock_slow();

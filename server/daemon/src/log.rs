@@ -15,8 +15,8 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
 instrument::classes! {
-    static QUERIES: MutexClass = "wait/synch/mutex/sql/MYSQL_LOG::LOCK_log";
-    static LOG: MutexClass = "wait/synch/mutex/sql/LOCK_error_log";
+    static QUERIES: MutexClass = "wait/synch/mutex/sql/MYSQL_LOG::LOCK_log", across_io;
+    static LOG: MutexClass = "wait/synch/mutex/sql/LOCK_error_log", across_io;
 }
 
 /// So many bytes of lines are kept; as in MySQL.

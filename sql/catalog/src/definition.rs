@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use sync::Mutex;
 
 instrument::classes! {
-    static OPENING: MutexClass = "wait/synch/mutex/sql/table_opening";
+    static OPENING: MutexClass = "wait/synch/mutex/sql/table_opening", across_io;
     static STATISTICS: MutexClass = "wait/synch/mutex/sql/table_statistics";
 }
 

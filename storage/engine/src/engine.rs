@@ -1,7 +1,5 @@
 //! The engine: what all clients share, and the steps of its background work.
 //!
-//! `spaces` holds every tablespace that was opened; a table's handles keep theirs alive.
-//!
 //! 1. Work that a client could not finish (`unfinished`) stays here; its transactions stay active
 //!    until it is done, so nobody sees the rows. What is taken out for a step is named there meanwhile
 //!    ([`Leftovers`]), so whoever lists it waits for no step. Guard: the asserts of [`Leftovers`].
@@ -14,6 +12,7 @@ use crate::progress::{Abandoned, Progress};
 use crate::recovery::{Recovery, TableFinder};
 use crate::registry::Registry;
 use crate::rollback::{IndexRelease, Lookup, Tables};
+use crate::spaces::Spaces;
 use crate::writer::{Buffers, Writer};
 use crate::{Client, Settings, Table, TableSpec, TableStorage, undo_room};
 use base::{Error, IndexId, Lsn, Result, SpaceId, TableId, TrxId};
@@ -29,11 +28,10 @@ use sync::{Mutex, SlotTable, WorkerSlot, WorkerSlotRef};
 use trx::{IdKind, RecordCount, Segment, State, TrxSystem, UndoPos};
 
 instrument::classes! {
-    static SPACES: MutexClass = "wait/synch/mutex/innodb/fil_system_mutex";
     static MAKERS: MutexClass = "wait/synch/mutex/limpid/index_makers";
     static UNFINISHED: MutexClass = "wait/synch/mutex/limpid/unfinished_transactions";
-    static FINISHING: MutexClass = "wait/synch/mutex/limpid/finish_transactions";
-    static WORKER: MutexClass = "wait/synch/mutex/limpid/engine_worker";
+    static FINISHING: MutexClass = "wait/synch/mutex/limpid/finish_transactions", across_io;
+    static WORKER: MutexClass = "wait/synch/mutex/limpid/engine_worker", across_io;
     static THREADS: MutexClass = "wait/synch/mutex/limpid/engine_threads";
     static RECOVERING: MutexClass = "wait/synch/mutex/limpid/recovery_threads";
 }
@@ -155,7 +153,7 @@ pub struct Engine {
     slots: Arc<SlotTable>,
     waits: Arc<WaitsFor>,
     settings: Settings,
-    spaces: Mutex<HashMap<SpaceId, Arc<Tablespace>>>,
+    spaces: Spaces,
     /// Which transactions made indexes that a view may still be too old for.
     makers: Mutex<HashMap<IndexId, TrxId>>,
     pub(crate) system: OnceLock<Vec<Arc<Table>>>,
@@ -182,7 +180,7 @@ pub(crate) struct Parts {
     pub slots: Arc<SlotTable>,
     pub waits: Arc<WaitsFor>,
     pub trx: TrxSystem,
-    pub spaces: HashMap<SpaceId, Arc<Tablespace>>,
+    pub spaces: Spaces,
     pub worker: WorkerSlotRef,
     pub recovery: Recovery,
     pub recovery_threads: usize,
@@ -204,7 +202,7 @@ impl Engine {
             slots: p.slots,
             waits: p.waits,
             settings: Settings::new(),
-            spaces: Mutex::new(&SPACES, p.spaces),
+            spaces: p.spaces,
             makers: Mutex::new(&MAKERS, HashMap::new()),
             system: OnceLock::new(),
             periodic: OnceLock::new(),
@@ -354,17 +352,13 @@ impl Engine {
 
     /// An open tablespace, opened if need be; `None`: there is no file.
     pub(crate) fn space(&self, id: SpaceId) -> Result<Option<Arc<Tablespace>>> {
-        let mut spaces = self.spaces.lock();
-        if let Some(ts) = spaces.get(&id) {
-            return Ok(Some(Arc::clone(ts)));
-        }
-        let name = space_name(id);
-        if !self.disk.exists(&name).map_err(|e| Error::io("look for", &*name, e))? {
-            return Ok(None);
-        }
-        let ts = self.pool.open_tablespace(id, &name)?;
-        spaces.insert(id, Arc::clone(&ts));
-        Ok(Some(ts))
+        self.spaces.get_or_open(id, || {
+            let name = space_name(id);
+            match self.disk.exists(&name).map_err(|e| Error::io("look for", &*name, e))? {
+                true => self.pool.open_tablespace(id, &name).map(Some),
+                false => Ok(None),
+            }
+        })
     }
 
     /// Makes a tablespace of an id that was never given before.
@@ -378,14 +372,13 @@ impl Engine {
         }
         let ts = self.pool.create_tablespace(id, &space_name(id))?;
         drop(made);
-        self.spaces.lock().insert(id, Arc::clone(&ts));
+        self.spaces.add(Arc::clone(&ts));
         Ok(ts)
     }
 
     /// Removes a tablespace and its file, if they are there.
     pub(crate) fn drop_space(&self, id: SpaceId) -> Result<()> {
-        let open = self.spaces.lock().remove(&id);
-        if let Some(ts) = open {
+        if let Some(ts) = self.spaces.remove(id) {
             return self.pool.drop_tablespace(&ts);
         }
         self.remove_file(id)

@@ -33,6 +33,7 @@ mod report;
 mod rollback;
 mod row;
 mod scan;
+mod spaces;
 mod statistics;
 mod table;
 mod temporary;

@@ -12,12 +12,12 @@ use crate::engine::{Engine, Parts, Unfinished};
 use crate::files::{clear_leftovers, has_instance, space_name, write_format};
 use crate::recovery::Recovery;
 use crate::rollback::Lookup;
+use crate::spaces::Spaces;
 use crate::{EngineConfig, RecoveryReport, TableSpec, TableStorage};
 use base::{Error, PageNo, Result, SYSTEM_SPACE, TableId, UNDO_SPACE};
 use host::Disk;
 use pool::{Pool, PoolConfig, REDO_MEMORY_MIN, RecoverOptions, Recovered};
 use redo::{Log, LogConfig, kind};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 use sync::SlotTable;
@@ -71,10 +71,10 @@ fn assemble(
     ids: Arc<Ids>,
     (began, redo_bytes): (Instant, u64),
 ) -> Result<Arc<Engine>> {
-    let spaces: HashMap<_, _> = pool.tablespaces().into_iter().map(|ts| (ts.id(), ts)).collect();
-    let undo = spaces.get(&UNDO_SPACE).ok_or(Error::MissingSpace(UNDO_SPACE))?;
+    let undo = pool.tablespace(UNDO_SPACE).ok_or(Error::MissingSpace(UNDO_SPACE))?;
     let waits = Arc::new(WaitsFor::new());
-    let trx = TrxSystem::new(&pool, undo, (&waits, &slots), ids, cfg.trx_states);
+    let trx = TrxSystem::new(&pool, &undo, (&waits, &slots), ids, cfg.trx_states);
+    let spaces = Spaces::new(pool.tablespaces().into_iter());
     let worker = slots.acquire_worker().ok_or(Error::TooManyTransactions)?;
     let recovery = Recovery::new(cfg.notes.clone(), began, redo_bytes);
     let (recovery_threads, purge_threads) = (threads(cfg), cfg.purge_threads);

@@ -41,7 +41,7 @@ use sync::{Deadline, Event, Mutex, Stage, WaitResult, WorkerSlot};
 
 instrument::classes! {
     static TOLD: MutexClass = "wait/synch/mutex/limpid/recovery_told";
-    static MADE: MutexClass = "wait/synch/mutex/limpid/recovery_new_spaces";
+    static MADE: MutexClass = "wait/synch/mutex/limpid/recovery_new_spaces", across_io;
     static REPORT: MutexClass = "wait/synch/mutex/limpid/recovery_report";
     static SETTLED: CondClass = "wait/synch/cond/limpid/recovery_settled";
 }

@@ -31,7 +31,7 @@ use value::{KeySpec, RowLayout};
 const FEW_ROWS: u64 = 400;
 
 instrument::classes! {
-    static UNIQUE_GATE: MutexClass = "wait/synch/mutex/limpid/unique_gate";
+    static UNIQUE_GATE: MutexClass = "wait/synch/mutex/limpid/unique_gate", across_io;
 }
 
 /// The most layouts that a table can have had before the present one: a row names its own by one byte.

@@ -19,8 +19,8 @@ use sync::{Event, Mutex, Stack};
 instrument::classes! {
     static FREE_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_pool_free_list_mutex";
     static DIRTY_MUTEX: MutexClass = "wait/synch/mutex/innodb/flush_list_mutex";
-    static CLEANER_MUTEX: MutexClass = "wait/synch/mutex/innodb/page_cleaner_mutex";
-    static ROUND_MUTEX: MutexClass = "wait/synch/mutex/limpid/cleaner_round";
+    static CLEANER_MUTEX: MutexClass = "wait/synch/mutex/innodb/page_cleaner_mutex", across_io;
+    static ROUND_MUTEX: MutexClass = "wait/synch/mutex/limpid/cleaner_round", across_io;
     static FREED: CondClass = "wait/synch/cond/innodb/buf_free_frame_cond";
     static CLEANER_WORK: CondClass = "wait/synch/cond/innodb/page_cleaner_cond";
 }

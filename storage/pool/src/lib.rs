@@ -89,10 +89,10 @@ use sync::{Mutex, RwLatch};
 use warm::Warm;
 
 instrument::classes! {
-    static CHECKPOINT_MUTEX: MutexClass = "wait/synch/mutex/limpid/pool_checkpoint";
+    static CHECKPOINT_MUTEX: MutexClass = "wait/synch/mutex/limpid/pool_checkpoint", across_io;
     static DAMAGED_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_damaged";
-    static OPENING_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_opening";
-    static OLD_COPIES_MUTEX: MutexClass = "wait/synch/mutex/innodb/dblwr_mutex";
+    static OPENING_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_opening", across_io;
+    static OLD_COPIES_MUTEX: MutexClass = "wait/synch/mutex/innodb/dblwr_mutex", across_io;
     static SPACES_LATCH: RwLockClass = "wait/synch/rwlock/innodb/fil_space_latch";
 }
 

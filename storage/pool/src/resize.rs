@@ -20,7 +20,7 @@ use sync::Mutex;
 
 instrument::classes! {
     static FRAMES: MemoryUse = "memory/innodb/buf_buf_pool";
-    static RESIZE_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_pool_resize_mutex";
+    static RESIZE_MUTEX: MutexClass = "wait/synch/mutex/innodb/buf_pool_resize_mutex", across_io;
 }
 
 /// How long a shrink waits between its rounds.

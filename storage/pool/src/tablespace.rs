@@ -23,7 +23,7 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, PageWord};
 
 instrument::classes! {
-    static GROWTH_MUTEX: MutexClass = "wait/synch/mutex/innodb/fil_grow_mutex";
+    static GROWTH_MUTEX: MutexClass = "wait/synch/mutex/innodb/fil_grow_mutex", across_io;
 }
 
 /// A file up to so many pages grows by one extent; a larger one by its 16th part, within bounds.

@@ -42,10 +42,10 @@ use crate::replay::Replay;
 use crate::ring::Ring;
 
 instrument::classes! {
-    static WRITER_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_writer_mutex";
-    static CONTROL_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_checkpointer_mutex";
+    static WRITER_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_writer_mutex", across_io;
+    static CONTROL_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_checkpointer_mutex", across_io;
     static COMMIT_COND: CondClass = "wait/synch/cond/innodb/log_flushed";
-    static GOVERNOR_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_governor_mutex";
+    static GOVERNOR_MUTEX: MutexClass = "wait/synch/mutex/innodb/log_governor_mutex", across_io;
     static GOVERNOR_COND: CondClass = "wait/synch/cond/innodb/log_governor";
     static ROOM_COND: CondClass = "wait/synch/cond/innodb/log_ring_full";
     static SPACE_COND: CondClass = "wait/synch/cond/innodb/log_files_full";

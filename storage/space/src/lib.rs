@@ -42,7 +42,7 @@ pub use report::{audit, owner, report, report_file};
 pub use shrink::{GivenBack, Limits, give_back, is_in_use};
 
 instrument::classes! {
-    static HINTS_MUTEX: MutexClass = "wait/synch/mutex/limpid/extent_hints";
+    static HINTS_MUTEX: MutexClass = "wait/synch/mutex/limpid/extent_hints", across_io;
 }
 
 /// The page that says what is in the file.

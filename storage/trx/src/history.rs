@@ -23,7 +23,7 @@ use sync::{Mutex, MutexGuard};
 
 instrument::classes! {
     static QUEUE: MutexClass = "wait/synch/mutex/innodb/undo_history_mutex";
-    static STEP: MutexClass = "wait/synch/mutex/limpid/purge_step";
+    static STEP: MutexClass = "wait/synch/mutex/limpid/purge_step", across_io;
 }
 
 /// Above so many, room that a queue does not need is given back.

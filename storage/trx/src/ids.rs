@@ -20,7 +20,7 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, WorkerSlot};
 
 instrument::classes! {
-    static GATE: MutexClass = "wait/synch/mutex/limpid/id_reservations";
+    static GATE: MutexClass = "wait/synch/mutex/limpid/id_reservations", across_io;
 }
 
 /// What is numbered.

@@ -22,10 +22,10 @@ use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, RwLatch};
 
 instrument::classes! {
-    pub(crate) static RECV_MUTEX: MutexClass = "wait/synch/mutex/innodb/recv_sys_mutex";
+    pub(crate) static RECV_MUTEX: MutexClass = "wait/synch/mutex/innodb/recv_sys_mutex", across_io;
     static SKIPPED_MUTEX: MutexClass = "wait/synch/mutex/limpid/recovery_skipped";
     static BATCH_LATCH: RwLockClass = "wait/synch/rwlock/limpid/recovery_batch";
-    static SWEEP_LATCH: RwLockClass = "wait/synch/rwlock/limpid/recovery_sweep";
+    static SWEEP_LATCH: RwLockClass = "wait/synch/rwlock/limpid/recovery_sweep", across_io;
 }
 
 /// Number of maps that the waiting pages are spread over.
