@@ -391,3 +391,4 @@ mod parameters;
 mod schemas;
 mod statements;
 mod text;
+mod unsettled;

@@ -16,7 +16,7 @@ use crate::definition::Definition;
 use crate::{Catalog, CatalogError, IndexDef, Renames, Statistics, TableCache, TableDef};
 use base::IndexId;
 use engine::{Client, Table};
-use mdl::Mode;
+use mdl::{MdlError, Mode};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use sync::Deadline;
@@ -202,6 +202,10 @@ impl Catalog {
                 def.storage.roots.push((index.id, root));
             }
             alone(client)?;
+            if !gone.is_empty() && !c.engine().is_settled() {
+                // Since the way was chosen something has been left to the background: another way, from the start.
+                return Err(MdlError::Yielded.into());
+            }
             if autoinc_start > 1 && old_table.autoinc_next().is_some() {
                 client.note_autoinc(&old_table, autoinc_start - 1)?;
             }

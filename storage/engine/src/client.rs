@@ -577,8 +577,12 @@ impl Client {
         }
     }
 
-    /// The row that [`Self::note_named`] told of was changed; it had been read as of `stamp`.
+    /// The row that [`Self::note_named`] told of was changed; it had been read as of `stamp`. Nothing when the transaction
+    /// has ended with that ([`Then::Commit`]): it locks nothing any more.
     pub fn count_named(&self, table: &Table, key: &[u8], stamp: Stamp) {
+        if self.has_ended() {
+            return;
+        }
         let target = Target::record(table.clustered.index, key);
         let counted = stamp.is_changed_by(self.me());
         if !counted && !self.engine.locks().has(&self.owner, target, Shape::WRITE) {
