@@ -3,12 +3,12 @@
 //! 1. Waited for is who runs a statement and has locked a table, until that statement ends, and who has locked it for
 //!    more than a statement's rows (LOCK TABLES, DDL), until he gives that back. Who is between two statements of a
 //!    transaction is not: as in MySQL, his tables are in nobody's hands. 2. Nobody is kept away meanwhile: who comes later
-//!    is not waited for. 3. Statements end without a word, so there is a look every [`LOOK`]. The wait is in the graph of
-//!    waits like any other.
+//!    is not waited for. 3. Ends of statements are announced while somebody waits
+//!    ([`Registry::await_statements`]), what a session without a client gives back is not: so there is a look every [`LOOK`], too.
+//!    The wait is in the graph of waits like any other.
 
 use crate::core::Core;
 use crate::registry::Registry;
-use crate::states::FLUSH;
 use catalog::CatalogError;
 use executor::SqlError;
 use mdl::{Blame, Blocker, LockRow, MdlError, Mode, Namespace, Status};
@@ -16,14 +16,10 @@ use parser::ast::ObjectName;
 use std::collections::HashSet;
 use std::time::Duration;
 use sync::waits::Suspicion;
-use sync::{Deadline, Event, WaitResult};
+use sync::{Deadline, WaitResult};
 
-instrument::classes! {
-    static FLUSHED: CondClass = FLUSH;
-}
-
-/// How often it is looked who is left.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often it is looked at least who is left.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Somebody who uses a table.
 struct User {
@@ -96,9 +92,10 @@ impl Core {
 
     fn wait_until_gone(&self, users: &mut Vec<User>, deadline: Deadline) -> Result<(), MdlError> {
         let (registry, mdl) = (&self.env.server.registry, self.env.server.catalog.mdl());
-        let event = Event::new(&FLUSHED);
+        let awaiting = registry.await_statements();
         let mut suspicion = Suspicion::default();
         loop {
+            let seen = awaiting.ended().prepare();
             let ids: HashSet<u64> = granted(self).iter().map(|l| l.id).collect();
             users.retain(|user| user.is_there(&ids, registry));
             if users.is_empty() {
@@ -113,7 +110,7 @@ impl Core {
                 }
                 Err(_) => None,
             };
-            let result = event.wait(event.prepare(), deadline.within(LOOK));
+            let result = awaiting.ended().wait(seen, deadline.within(LOOK));
             drop(edges);
             match result {
                 WaitResult::Killed => return Err(MdlError::Killed),

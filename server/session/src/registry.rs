@@ -6,6 +6,8 @@
 //!    another session writes.
 //! 3. Who it is changes rarely and lies under the entry's mutex; KILL acts under that mutex, and a session
 //!    ends by clearing it, so a KILL never hits the slot's next owner.
+//! 4. Who waits for the ends of statements says so before he looks who runs one ([`Registry::await_statements`]); whoever ends one
+//!    publishes that, and then looks whether somebody waits ([`sync::asym`]): one of the two sees the other.
 
 mod entry;
 mod figures;
@@ -15,13 +17,18 @@ pub(crate) use entry::{FOREIGN_KEY_CHECKS, READ_ONLY, UNIQUE_CHECKS};
 
 use crate::connected::Connected;
 use crate::prepared_list::PreparedList;
+use crate::states::FLUSH;
 use crate::variables::Told;
 use catalog::ProcessRow;
 use figures::status_of;
 use instrument::PreparedReport;
 use std::sync::{Arc, OnceLock};
-use stdx::Ordering;
-use sync::SlotTable;
+use stdx::{Ordering, SharedAtomic, class};
+use sync::{Event, SlotTable};
+
+instrument::classes! {
+    static FLUSHED: CondClass = FLUSH;
+}
 
 /// Ends the wait of a connection's thread for its client.
 pub trait Wake: Send + Sync {
@@ -75,13 +82,54 @@ pub struct Registry {
     slots: Arc<SlotTable>,
     /// Connections by account, user and host.
     pub(crate) connected: Connected,
+    /// How many wait for the ends of statements; read by each statement, seldom written.
+    awaiting: SharedAtomic<u32, { class::SESSION }>,
+    ended: Event,
+}
+
+/// That somebody waits for the ends of statements.
+pub(crate) struct Awaiting<'r>(&'r Registry);
+
+impl Awaiting<'_> {
+    /// Where each end is announced.
+    pub fn ended(&self) -> &Event {
+        &self.0.ended
+    }
+}
+
+impl Drop for Awaiting<'_> {
+    fn drop(&mut self) {
+        self.0.awaiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Registry {
     /// A registry over the engine's session slots.
     pub fn new(slots: Arc<SlotTable>) -> Self {
         let entries = (0..slots.sessions_max()).map(|_| OnceLock::new()).collect();
-        Self { entries, slots, connected: Connected::new() }
+        Self {
+            entries,
+            slots,
+            connected: Connected::new(),
+            awaiting: SharedAtomic::new(0),
+            ended: Event::new(&FLUSHED),
+        }
+    }
+
+    /// From now on each end of a statement is announced (invariant 4).
+    pub(crate) fn await_statements(&self) -> Awaiting<'_> {
+        self.awaiting.fetch_add(1, Ordering::Relaxed);
+        sync::asym::heavy();
+        Awaiting(self)
+    }
+
+    /// A session's statement has ended, or the session, which has published it.
+    #[inline]
+    pub fn has_ended(&self) {
+        sync::asym::light();
+        if self.awaiting.load(Ordering::Relaxed) != 0 {
+            self.ended.notify_all();
+        }
     }
 
     /// The entry of a slot.
@@ -215,6 +263,7 @@ impl Registry {
     /// A session ends.
     pub fn end(&self, slot: usize) {
         self.entry(slot).end_transaction();
+        self.has_ended();
         let Some(ended) = self.entry(slot).identity.lock().take() else { return };
         if let Some((user, host)) = &ended.account {
             let of = self.slots.session(slot);

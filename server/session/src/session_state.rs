@@ -90,8 +90,9 @@ impl Core {
     /// Shows in the process list that the session waits for its client.
     #[inline]
     pub fn publish_sleep(&self) {
-        let entry = self.env.server.registry.entry(self.slot);
-        entry.publish(Activity::Sleep, sync::now_ns(), b"");
+        let registry = &self.env.server.registry;
+        registry.entry(self.slot).publish(Activity::Sleep, sync::now_ns(), b"");
+        registry.has_ended();
     }
 
     /// OK, telling a client that tracks it the new schema.
