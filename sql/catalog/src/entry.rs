@@ -174,19 +174,18 @@ impl NameEntry {
         current.meaning.as_mut().map(|meaning| meaning.definition.settle(Arc::clone(read)))
     }
 
-    /// The definition stays in memory when nobody has it, unless it is another one by now; whether it did not so far.
-    pub(crate) fn keep(self: &Arc<Self>, definition: &Arc<Definition>, kept: &Kept) -> bool {
+    /// The definition stays in memory when nobody has it, unless it is another one by now.
+    pub(crate) fn keep(self: &Arc<Self>, definition: &Arc<Definition>, kept: &Kept) {
         let mut current = self.current.lock();
-        let Some(meaning) = &mut current.meaning else { return false };
+        let Some(meaning) = &mut current.meaning else { return };
         if self.private
             || meaning.age.is_some()
             || meaning.definition.get().is_none_or(|own| !Arc::ptr_eq(&own, definition))
         {
-            return false;
+            return;
         }
         meaning.definition.keep(definition);
         meaning.age = Some(kept.add(self));
-        true
     }
 
     /// Its turn has come to go from among the definitions that are kept: it does if nobody uses it, else it comes last.

@@ -1,8 +1,9 @@
 //! Definitions that stay in memory though nobody has them, as many as `table_definition_cache` says, and how others are read.
 //!
 //! 1. A definition comes in when it is read for a statement, for purge or for recovery, and when it is published; what only shows
-//! definitions keeps none. 2. Each one that comes beyond the limit has [`LOOKS`] of the oldest looked at: what nobody has used since
-//! the last look goes, the others come last. Nobody walks through all. There may be more as long as they are in use.
+//! definitions keeps none. 2. As long as there are more than the limit, each one that comes or is taken over has
+//! [`LOOKS`] of the oldest looked at: what nobody has used since the last look goes, the others come last. Nobody walks through
+//! all. There may be more as long as they are in use.
 //! 3. A latch of a name may be held when this one is taken, not the other way round, and neither while something is read.
 
 use crate::brief::Brief;
@@ -12,7 +13,7 @@ use crate::entry::{Found, NameEntry};
 use crate::{Catalog, CatalogError, TableDef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stdx::{LocalAtomic, Ordering};
+use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
 use sync::Mutex;
 use value::Datum;
 
@@ -28,6 +29,8 @@ const LOOKS: usize = 8;
 /// See the module.
 pub(crate) struct Kept {
     limit: LocalAtomic<u64>,
+    /// How many there are; written under the latch.
+    count: SharedAtomic<u64, { class::DICT }>,
     names: Mutex<ByAge>,
 }
 
@@ -39,7 +42,11 @@ struct ByAge {
 
 impl Default for Kept {
     fn default() -> Self {
-        Kept { limit: LocalAtomic::new(LIMIT), names: Mutex::new(&KEPT, ByAge::default()) }
+        Kept {
+            limit: LocalAtomic::new(LIMIT),
+            count: SharedAtomic::new(0),
+            names: Mutex::new(&KEPT, ByAge::default()),
+        }
     }
 }
 
@@ -55,26 +62,38 @@ impl Kept {
         let age = all.next;
         all.next += 1;
         all.names.insert(age, Arc::clone(entry));
+        self.note(&all);
         age
     }
 
     /// The definition of an age is there no more.
     pub fn remove(&self, age: u64) {
-        let gone = self.names.lock().names.remove(&age);
+        let mut all = self.names.lock();
+        let gone = all.names.remove(&age);
+        self.note(&all);
+        drop(all);
         drop(gone);
     }
 
     /// Lets definitions go that are too many, as far as nobody uses them.
     pub fn trim(&self) {
         for _ in 0..LOOKS {
+            if self.count.load(Ordering::Relaxed) <= self.limit.load(Ordering::Relaxed) {
+                return;
+            }
             let oldest = {
                 let mut all = self.names.lock();
-                let over = all.names.len() as u64 > self.limit.load(Ordering::Relaxed);
-                over.then(|| all.names.pop_first()).flatten()
+                let oldest = all.names.pop_first();
+                self.note(&all);
+                oldest
             };
             let Some((age, entry)) = oldest else { return };
             entry.leave(age, self);
         }
+    }
+
+    fn note(&self, all: &ByAge) {
+        self.count.store(all.names.len() as u64, Ordering::Relaxed);
     }
 
     /// How many definitions are kept.
@@ -100,9 +119,8 @@ impl Catalog {
         entry: &Arc<NameEntry>,
     ) -> Result<(u64, Option<Arc<Definition>>), CatalogError> {
         let (version, found) = self.glance(entry)?;
-        if let Some(definition) = &found
-            && entry.keep(definition, self.names().kept())
-        {
+        if let Some(definition) = &found {
+            entry.keep(definition, self.names().kept());
             self.names().kept().trim();
         }
         Ok((version, found))
