@@ -40,12 +40,32 @@ impl CountedServer {
     /// # Panics
     /// When it cannot be started, or sysbench cannot fill its tables.
     pub fn start(with: &ServerBuilder) -> CountedServer {
+        let fill = |plain: &Server| {
+            plain.sql("CREATE DATABASE sbtest");
+            let prepare = [&["oltp_point_select"], &SHAPE[..], &["prepare"]].concat();
+            let made = plain.sysbench(false, &prepare);
+            assert!(made.ok, "{}", made.err);
+        };
+        let warm = |server: &Server| {
+            for table in 1..=8 {
+                server.sql(&format!("SELECT SUM(k), COUNT(c) FROM sbtest.sbtest{table}"));
+            }
+        };
+        Self::over(with, fill, warm)
+    }
+
+    /// A server over what `fill` makes, which is not counted; what it does from the end of `warm` on is.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn over(
+        with: &ServerBuilder,
+        fill: impl FnOnce(&Server),
+        warm: impl FnOnce(&Server),
+    ) -> CountedServer {
         let folder = TempDir::new();
         let mut plain = with.start(folder.path());
-        plain.sql("CREATE DATABASE sbtest");
-        let prepare = [&["oltp_point_select"], &SHAPE[..], &["prepare"]].concat();
-        let made = plain.sysbench(false, &prepare);
-        assert!(made.ok, "{}", made.err);
+        fill(&plain);
         plain.stop();
         let out = format!("--callgrind-out-file={}", folder.path().join("cg.out").display());
         let valgrind = [
@@ -58,9 +78,7 @@ impl CountedServer {
             &out,
         ];
         let server = with.clone().under(&valgrind).start(folder.path());
-        for table in 1..=8 {
-            server.sql(&format!("SELECT SUM(k), COUNT(c) FROM sbtest.sbtest{table}"));
-        }
+        warm(&server);
         control("--instr=on", server.pid());
         CountedServer { server, folder, dumps: 0 }
     }

@@ -18,7 +18,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 6] = [
+const ALONE: [Campaign; 7] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -41,6 +41,11 @@ const ALONE: [Campaign; 6] = [
         variables: &[],
     },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
+    Campaign {
+        of: &["--test", "many_names"],
+        arguments: &["--ignored"],
+        variables: &[("LIMPID_NAMES", "1000000")],
+    },
     Campaign { of: &["--test", "batches"], arguments: &[], variables: &[("LIMPID_SEEDS", "200")] },
 ];
 
