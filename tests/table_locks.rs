@@ -47,7 +47,7 @@ fn a_read_lock_lets_others_read_and_a_write_lock_nobody() {
     waits(&server, "SELECT c FROM d.t");
     waits(&server, "SELECT c FROM d.v");
     waits(&server, "LOCK TABLES d.t READ");
-    waits(&server, "LOCK INSTANCE FOR BACKUP");
+    server.sql("LOCK INSTANCE FOR BACKUP");
     waits(&server, "FLUSH TABLES WITH READ LOCK");
     waits_for(&server, "INSERT INTO d.t VALUES (4, 4)", &mut a, "START TRANSACTION");
     assert_eq!(server.sql("SELECT COUNT(*) FROM d.t"), "3");
@@ -162,7 +162,8 @@ fn flushed_tables_wait_for_their_readers_and_a_backup_for_ddl_only() {
     a.ask("LOCK INSTANCE FOR BACKUP");
     server.sql("UPDATE d.t SET c = 4; LOCK INSTANCE FOR BACKUP");
     waits(&server, "DROP TABLE d.u");
-    waits(&server, "LOCK TABLES d.u WRITE");
+    server.sql("LOCK TABLES d.u WRITE; INSERT INTO d.u VALUES (7)");
+    waits(&server, "ANALYZE TABLE d.u");
     waits_for(&server, "DROP TABLE d.u", &mut a, "UNLOCK INSTANCE");
     b.ask("COMMIT");
 }

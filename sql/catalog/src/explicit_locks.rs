@@ -282,6 +282,18 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         self.protect(slot, deadline)?;
+        self.protect_files(slot, deadline)
+    }
+
+    /// LOCK INSTANCE FOR BACKUP waits for the end of the statement, which looks at a table or changes it as a whole.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn protect_files(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
         let mdl = self.catalog.mdl();
         Ok(mdl.take(slot, &mut self.statement, mdl.backup_lock(), Mode::IX, deadline)?)
     }
@@ -356,7 +368,7 @@ impl TableCache {
         if writes {
             mdl.take(slot, held, mdl.global(), Mode::IX, deadline)?;
         }
-        if writes || flush {
+        if flush {
             mdl.take(slot, held, mdl.backup_lock(), Mode::IX, deadline)?;
         }
         // In order of names, so that two of these do not wait for each other.

@@ -120,6 +120,7 @@ fn report(
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
     let open = |context: &mut Context<'_>| -> Result<TableRef, SqlError> {
         let deadline = context.env.lock_deadline();
+        context.tables.protect_files(context.client.slot(), deadline)?;
         Ok(context.tables.open(context.client, schema, name, mode, deadline)?)
     };
     let opened = match verb {

@@ -35,7 +35,7 @@ pub fn replay_folder(server: &Peer, folder: &Path) {
 fn compare(server: &Peer, folder: &Path, mut known: Known) {
     let jobs = jobs(folder);
     let asked = jobs.len();
-    let outcomes = in_parallel(jobs, |(script, level)| {
+    let outcomes = run_all(jobs, |(script, level)| {
         let recorded = read_result(folder, &script.file);
         let expected = recorded.of(&script, level);
         let key = (script.label(), level.short().to_string());
@@ -84,7 +84,7 @@ pub fn record_folder(server: &Peer, folder: &Path) {
     let version = String::from_utf8_lossy(&version.unwrap_or_default()).into_owned();
     let jobs = jobs(folder);
     let files: BTreeSet<String> = jobs.iter().map(|(script, _)| script.file.clone()).collect();
-    let parts = in_parallel(jobs, |(script, level)| {
+    let parts = run_all(jobs, |(script, level)| {
         let blocks = converse(server, &script, level, Oracle::Server);
         let blocks = blocks.unwrap_or_else(|e| panic!("{}: {e}", script.label()));
         (script.file, (script.part, level, blocks))
@@ -164,6 +164,17 @@ pub(super) fn difference(script: &Script, expected: &[Block], got: &[Block]) -> 
         lines(&expected[at]),
         lines(&got[at])
     ))
+}
+
+/// Does the jobs, those at last, one by one, that keep others away.
+fn run_all<R: Send>(
+    jobs: Vec<(Script, Level)>,
+    work: impl Fn((Script, Level)) -> R + Sync,
+) -> Vec<R> {
+    let (alone, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|(s, _)| s.alone);
+    let mut outcomes = in_parallel(others, &work);
+    outcomes.extend(alone.into_iter().map(work));
+    outcomes
 }
 
 /// Does the jobs on several threads; outcomes in the jobs' order.

@@ -138,7 +138,7 @@ pub fn random_script(seed: u64) -> (Script, Level) {
         steps.push(say(1, "SELECT * FROM copy FORCE INDEX (PRIMARY) ORDER BY id".into()));
     }
     let part = seed.to_string();
-    (Script { file: "random".into(), part, levels: vec![level], setup, steps }, level)
+    (Script { file: "random".into(), part, levels: vec![level], alone: false, setup, steps }, level)
 }
 
 fn say(who: u64, sql: String) -> Step {

@@ -1,7 +1,7 @@
 //! The two file formats: `NAME.conv`, written by hand, and `NAME.result`, recorded.
 //!
-//! 1. A script's lines: `# comment`; `levels: RU RC RR SER` (each runs the whole script); `setup: SQL` (before
-//!    the sessions, must succeed); `NAME: SQL` (a session says something); `await NAME` (until it answers);
+//! 1. A script's lines: `# comment`; `levels: RU RC RR SER` (each runs the whole script); `alone: REASON` (no other one runs
+//!    meanwhile, since it keeps everybody away); `setup: SQL` (before the sessions, must succeed); `NAME: SQL` (a session says something); `await NAME` (until it answers);
 //!    `pause MILLISECONDS`. `{NAME}` in SQL is that session's connection id.
 //! 2. `part: NAME` begins a conversation of its own; what stands before the first part is said in each.
 //! 3. A result: `# where from`, then per part and level `== PART, LEVEL`, each step as a line, and below it,
@@ -90,6 +90,8 @@ pub struct Script {
     pub part: String,
     /// Where it runs.
     pub levels: Vec<Level>,
+    /// No other conversation runs meanwhile.
+    pub alone: bool,
     /// Statements before the sessions come.
     pub setup: Vec<String>,
     /// The conversation.
@@ -153,6 +155,7 @@ impl Script {
                 self.levels =
                     rest.split_whitespace().map(Level::of_short).collect::<Option<_>>()?;
             }
+            "alone" => self.alone = true,
             "setup" => self.setup.push(rest.into()),
             _ if who.chars().all(|c| c.is_ascii_alphanumeric()) => {
                 self.steps.push(Step::Say { who: who.into(), sql: rest.into() });
