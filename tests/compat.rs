@@ -8,10 +8,13 @@
 
 #[path = "compat/exporter.rs"]
 mod exporter;
+#[path = "compat/tls.rs"]
+mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use testkit::{Answer, Server, TempDir, run};
 
 fn folder() -> PathBuf {
@@ -98,6 +101,11 @@ const SQLALCHEMY: &str = "sqlalchemy-2.0.44";
 
 /// The Python with everything installed, and the suite's folder.
 fn sqlalchemy() -> (PathBuf, PathBuf) {
+    static INSTALLED: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+    INSTALLED.get_or_init(install).clone()
+}
+
+fn install() -> (PathBuf, PathBuf) {
     let kept = kept();
     let (python, suite) = (kept.join("venv/bin/python"), kept.join(SQLALCHEMY));
     let ready = kept.join("ready");

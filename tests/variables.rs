@@ -70,7 +70,7 @@ fn options_that_cannot_be_had_are_refused_with_the_reason() {
     for (option, reason) in [
         ("--log-bin=binlog", "There is no binary log."),
         ("--gtid-mode=ON", "There is no binary log, so no transaction has a global id."),
-        ("--require-secure-transport", "There is no TLS."),
+        ("--ssl-crl=crl.pem", "Lists of revoked certificates are not read."),
         ("--innodb-undo-directory=/var/tmp", "All files lie in the data folder."),
         ("--innodb-file-per-table=OFF", "Each table has a file of its own."),
     ] {

@@ -1,8 +1,17 @@
 -- What operators look at: engines, TLS, what clients say of themselves, variables of a binary log that there is not.
 -- limpid: MEMORY and MyISAM are served by InnoDB, the other engines are not there
 SELECT ENGINE, SUPPORT, COMMENT, TRANSACTIONS, XA, SAVEPOINTS FROM information_schema.ENGINES ORDER BY ENGINE;
--- limpid: there is no TLS
-SHOW STATUS LIKE 'Ssl%';
+SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Ssl%renegotiates' OR Variable_name LIKE 'Ssl_ctx%' OR Variable_name IN ('Ssl_client_connects', 'Ssl_finished_connects', 'Ssl_session_cache_mode', 'Ssl_session_cache_overflows');
+SELECT * FROM performance_schema.tls_channel_status WHERE PROPERTY = 'Enabled' OR PROPERTY LIKE 'Current%';
+SELECT @@ssl_cert, @@ssl_key, @@tls_version, @@require_secure_transport, @@auto_generate_certs;
+SET GLOBAL tls_version = 'TLSv1.1';
+SET GLOBAL tls_ciphersuites = 'nonsense';
+SET GLOBAL ssl_cipher = 'nonsense';
+SET SESSION ssl_ca = 'x';
+SET GLOBAL auto_generate_certs = OFF;
+ALTER INSTANCE RELOAD TLS;
+ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_main NO ROLLBACK ON ERROR;
+ALTER INSTANCE RELOAD TLS FOR CHANNEL nosuch;
 -- limpid: nothing is kept for the tables of the Performance Schema
 SHOW ENGINE PERFORMANCE_SCHEMA STATUS;
 SELECT ATTR_NAME, ATTR_VALUE FROM performance_schema.session_account_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID() AND ATTR_NAME IN ('_os', '_client_name') ORDER BY ATTR_NAME;

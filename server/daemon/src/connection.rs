@@ -17,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
 
+use crate::line::Line;
 use crate::process::Process;
 use instrument::{Counter, Operation, SocketHandle, SocketPlace};
 use session::Severity;
@@ -54,7 +55,9 @@ impl Socket {
         self.handle.get_or_init(|| SocketHandle::open(CLIENT.class(), place));
     }
 
-    fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
+    /// Receives what is there; none: the client has gone.
+    #[inline]
+    pub fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
         let recv = || recv(&self.fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n);
         watched::on_socket(self.handle.get(), Operation::Receive, recv, |n| *n)
     }
@@ -93,7 +96,7 @@ impl Socket {
     }
 
     /// Waits until the socket is ready or the time is over; false when it is over.
-    fn wait(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
+    pub fn wait(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, what)];
         let timeout = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
@@ -126,25 +129,25 @@ impl Wake for Socket {
 }
 
 /// The way out, for results that are sent before their statement ends.
-struct Out<'a> {
-    socket: &'a Socket,
+struct Out<'a, 's> {
+    line: &'a mut Line<'s>,
     timeout_s: u64,
     read_timeout_s: u64,
 }
 
-impl Net for Out<'_> {
+impl Net for Out<'_, '_> {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.socket.send_all(bytes, self.timeout_s)
+        self.line.send_all(bytes, self.timeout_s)
     }
 
     fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.socket.receive(into) {
+            match self.line.receive(into) {
                 Ok(n) => return Ok(n),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     let left = Duration::from_secs(self.read_timeout_s);
-                    if !self.socket.wait_within(PollFlags::IN, left)? {
+                    if !self.line.socket.wait_within(PollFlags::IN, left)? {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                 }
@@ -206,50 +209,65 @@ fn report(process: &Process, session: &Session, lost: &Lost) {
 }
 
 fn talk(session: &mut Session, socket: &Socket) -> Lost {
+    let mut line = Line::new(socket);
+    let lost = converse(session, &mut line);
+    line.close();
+    lost
+}
+
+fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
     loop {
         if !session.outgoing().is_empty() {
-            if socket.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
+            if line.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
                 return Lost::Write;
             }
             session.sent();
         }
-        match read(session, socket) {
+        match read(session, line) {
             Ok(0) if session.is_killed() => return Lost::Killed,
             Ok(0) => return Lost::Read,
             Ok(n) => session.received(n),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 session.refuse_idle();
-                let _ = socket.send_all(session.outgoing(), 1);
+                let _ = line.send_all(session.outgoing(), 1);
                 return Lost::Idle;
             }
             Err(_) => return Lost::Read,
         }
         let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
-        let mut out = Out { socket, timeout_s, read_timeout_s };
-        if session.step(&mut out) == Next::Close {
-            let sent = socket.send_all(session.outgoing(), session.write_timeout_s());
-            session.sent();
-            return match sent {
-                _ if session.is_killed() => Lost::Killed,
-                Ok(()) => Lost::Quit,
-                Err(_) => Lost::Write,
-            };
+        let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
+        match session.step(&mut out) {
+            Next::Continue => {}
+            Next::Secure => {
+                if line.secure(session).is_err() {
+                    return Lost::Read;
+                }
+            }
+            Next::Close => {
+                let sent = line.send_all(session.outgoing(), session.write_timeout_s());
+                session.sent();
+                return match sent {
+                    _ if session.is_killed() => Lost::Killed,
+                    Ok(()) => Lost::Quit,
+                    Err(_) => Lost::Write,
+                };
+            }
         }
     }
 }
 
 /// Reads what is there; waits only when nothing is. `TimedOut` when nothing came in time.
-fn read(session: &mut Session, socket: &Socket) -> io::Result<usize> {
+fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
     loop {
-        match socket.receive(session.space()) {
+        match line.receive(session.space()) {
             Ok(n) => return Ok(n),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 let whole = Duration::from_secs(session.timeout_s());
                 let first = whole.min(RESTS_AFTER);
-                if !socket.wait(PollFlags::IN, first)? {
+                if !line.socket.wait(PollFlags::IN, first)? {
                     session.rest();
-                    if first == whole || !socket.wait(PollFlags::IN, whole - first)? {
+                    if first == whole || !line.socket.wait(PollFlags::IN, whole - first)? {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                 }

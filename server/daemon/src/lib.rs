@@ -1,9 +1,10 @@
 //! Listener, connection threads, configuration, start and stop.
 //!
 //! Reading order: [`options`] and [`optfile`] (what was asked), [`start`] (up and down again), [`listener`],
-//! [`connection`] (one thread per client), [`process`], [`log`], [`persisted`].
+//! [`connection`] (one thread per client), `line` (its way to the client, which TLS may secure), [`process`], [`log`], [`persisted`].
 
 pub mod connection;
+mod line;
 pub mod listener;
 pub mod log;
 pub mod optfile;

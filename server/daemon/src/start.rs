@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tls::PasswordKeys;
 
 /// How long a stop waits for sessions to end.
 const STOP_WAIT: Duration = Duration::from_secs(30);
@@ -421,14 +422,17 @@ fn serve(
                     then bind another address."
             .into());
     }
+    process.set_place(&places.datadir, places.port, &places.socket);
+    let host: Arc<dyn Host> = Arc::clone(process) as _;
+    let keys = PasswordKeys::in_folder(places.datadir.clone());
+    let server = Server::with_keys(catalog, globals, host, keys);
+    // Whoever can connect finds the certificates, too.
+    server.start_tls(&places.datadir);
     listeners.push(Listener::unix(&places.socket)?);
     let _socket = Removed(&places.socket);
     for listener in &listeners {
         listener.open()?;
     }
-    process.set_place(&places.datadir, places.port, &places.socket);
-    let host: Arc<dyn Host> = Arc::clone(process) as _;
-    let server = Server::new(catalog, globals, host);
     tuning::load_at_startup(&server);
     write_pid(&places.pid_file)?;
     let _pid_file = Removed(&places.pid_file);

@@ -277,7 +277,7 @@ fn secret(account: &Account, secret: &Secret) -> Result<Vec<u8>, SqlError> {
         Secret::None => Ok(Vec::new()),
         Secret::Password(password) => {
             let mut salt: Scramble = [0; 20];
-            if !wire::rsa_exchange::random(&mut salt) {
+            if !tls::random(&mut salt) {
                 return Err(SessionError::Internal("no randomness for a salt").into());
             }
             Ok(plugin.store(password, &salt).into_bytes())

@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::core::Done;
+use crate::diagnostics::Level;
 use crate::errors::{self, SessionError};
 use crate::sink;
 use executor::{OwnedDatum, SqlError};
@@ -39,6 +40,30 @@ impl Core {
     pub fn shutdown(&self) -> Result<(), SqlError> {
         self.env.server.host.shutdown(&self.env.account());
         Ok(())
+    }
+
+    /// ALTER INSTANCE RELOAD TLS, in the words of `action`.
+    ///
+    /// # Errors
+    /// 3888; 1149 of a channel that is not there.
+    pub fn reload_tls(&mut self, action: &str) -> Result<(), SqlError> {
+        let (rest, lenient) = match action.strip_suffix(" NO ROLLBACK ON ERROR") {
+            Some(rest) => (rest, true),
+            None => (action, false),
+        };
+        let channel = rest.strip_prefix("RELOAD TLS FOR CHANNEL ").unwrap_or("mysql_main");
+        if !channel.eq_ignore_ascii_case("mysql_main") {
+            return Err(SessionError::UnknownChannel.into());
+        }
+        match self.env.server.load_tls(!lenient) {
+            Err(error) if lenient => {
+                let why = error.to_string();
+                let (number, _, text) = SessionError::TlsLibrary(&why).parts();
+                self.env.diagnostics.add(Level::Warning, number, text);
+                Ok(())
+            }
+            done => done.map_err(|error| SessionError::TlsLibrary(&error.to_string()).into()),
+        }
     }
 
     /// USE.

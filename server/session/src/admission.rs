@@ -33,8 +33,17 @@ impl Core {
             Phase::Commands => return,
         };
         let server = Arc::clone(&self.env.server);
+        if !changing && !self.is_secure() && server.globals.number("require_secure_transport") != 0
+        {
+            return self.reject(&SessionError::InsecureTransport.into());
+        }
         let step = login.step(payload, &mut self.env.caps, &server, &mut self.reply.out);
         self.login_went(login, step, changing);
+    }
+
+    /// Whether nobody can listen, in the sense of `require_secure_transport`.
+    fn is_secure(&self) -> bool {
+        self.env.secured.is_some() || self.identity.peer.is_socket()
     }
 
     /// COM_CHANGE_USER.
@@ -42,6 +51,9 @@ impl Core {
         let server = Arc::clone(&self.env.server);
         let mut login = Box::new(Login::new(self.identity.scramble, &self.identity.peer));
         login.expect_switch();
+        if self.env.secured.is_some() {
+            login.is_secured();
+        }
         let step = login.change_user(body, self.env.caps, &server, &mut self.reply.out);
         self.login_went(login, step, true);
     }
@@ -95,8 +107,10 @@ impl Core {
             self.use_schema(&schema)?;
         }
         self.publish_identity();
-        self.env.server.registry.describe(self.slot, login.attributes);
+        let secured = self.env.secured.is_some();
+        self.env.server.registry.describe(self.slot, secured, login.attributes);
         self.identity.phase = Phase::Commands;
+        self.identity.offered = None;
         self.refresh();
         self.log_connect();
         self.init_connect()?;

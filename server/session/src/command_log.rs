@@ -82,7 +82,11 @@ impl Core {
     pub(crate) fn log_connect(&self) {
         if self.env.server.logs.has(GENERAL) {
             let (env, db) = (&self.env, self.env.database.as_deref().unwrap_or_default());
-            let how = if self.identity.peer.is_socket() { "Socket" } else { "TCP/IP" };
+            let how = match self.identity.peer.is_socket() {
+                _ if env.secured.is_some() => "SSL/TLS",
+                true => "Socket",
+                false => "TCP/IP",
+            };
             self.log_general("Connect", &format!("{}@{} on {db} using {how}", env.user, env.host));
         }
     }

@@ -57,6 +57,8 @@ pub struct Env {
     pub id: u64,
     /// What the client can.
     pub caps: Capabilities,
+    /// What secures the connection, if anything does.
+    pub secured: Option<tls::Secured>,
     /// Flags sent with every OK.
     pub status: StatusFlags,
     /// LAST_INSERT_ID().
@@ -135,6 +137,7 @@ impl Env {
             host,
             id,
             caps: Capabilities::PROTOCOL_41,
+            secured: None,
             status: StatusFlags::AUTOCOMMIT,
             last_insert_id: 0,
             insert_id_given: false,

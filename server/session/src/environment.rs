@@ -43,7 +43,9 @@ impl Viewer for Env {
     fn list(&self, which: ServerList) -> Vec<(String, String)> {
         let status = |global| {
             sync::with_current(|slot| {
-                slot.map_or_else(Vec::new, |slot| status::list(&self.server, slot, global))
+                slot.map_or_else(Vec::new, |slot| {
+                    status::list(&self.server, slot, self.secured, global)
+                })
             })
         };
         match which {

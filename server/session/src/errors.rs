@@ -100,6 +100,17 @@ expr::error_table! {
         /// A write in a READ ONLY transaction.
         ReadOnlyTransaction =
             1792 "25006" "Cannot execute statement in a READ ONLY transaction.";
+        /// `require_secure_transport`.
+        InsecureTransport =
+            3159 "HY000" "Connections using insecure transport are prohibited while \
+                          --require_secure_transport=ON.";
+        /// ALTER INSTANCE RELOAD TLS with files that cannot be used.
+        TlsLibrary(why) =
+            3888 "HY000" "Failed to set up SSL because of the following SSL library error: {why}";
+        /// ALTER INSTANCE RELOAD TLS of another channel than the only one.
+        UnknownChannel =
+            1149 "42000" "You have an error in your SQL syntax; check the manual that corresponds to your \
+                          MySQL server version for the right syntax to use";
         /// Nothing came for wait_timeout seconds.
         IdleTooLong =
             4031 "HY000" "The client was disconnected by the server because of inactivity. \

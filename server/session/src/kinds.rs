@@ -297,6 +297,8 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Shutdown =>
         PLAIN.counts(C::ComShutdown).not_preparable(), { session |core| core.shutdown() };
     S::Restart => PLAIN.counts(C::ComRestart), { refused "RESTART" };
+    S::AlterInstance(alter) if alter.action.starts_with("RELOAD TLS") =>
+        PLAIN.counts(C::ComAlterInstance), { session |core| core.reload_tls(&alter.action) };
     S::AlterInstance(_) => PLAIN.counts(C::ComAlterInstance), { refused "ALTER INSTANCE" };
     S::Clone(_) => PLAIN.counts(C::ComClone), { refused "CLONE" };
     S::Install(Install::DropPlugin(name)) =>

@@ -34,6 +34,7 @@ pub mod server;
 mod deadlocks;
 mod engine_status;
 pub mod login;
+mod transport;
 pub mod tuning;
 
 mod monitor;

@@ -4,19 +4,20 @@
 //! packet moves one step; a wrong one ends the connection. COM_CHANGE_USER enters at the second step.
 //!
 //! 1. A wrong user and a wrong password look alike.
-//! 2. Full authentication takes the password in clear over the Unix socket and over loopback, which nobody
+//! 2. Full authentication takes the password in clear over TLS, over the Unix socket and over loopback, which nobody
 //!    else can listen to (MariaDB's client library sends it so); over any other TCP connection it must be
 //!    encrypted with the server's public key.
+//! 3. A client that asks for TLS does so before it says anything of itself, once; [`Session`](crate::Session) sees to that.
 
 use crate::errors::SessionError;
 use crate::server::Server;
 use catalog::Account;
 use executor::SqlError;
 use std::sync::Arc;
+use wire::Outbox;
 use wire::auth::{self, Plugin};
 use wire::constants::Capabilities;
 use wire::handshake::{self, SCRAMBLE_BYTES, Scramble};
-use wire::{Outbox, rsa_exchange};
 
 /// Where a client comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,7 +126,7 @@ fn kept_attributes(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
 /// A fresh challenge; none when the system has no randomness.
 pub fn new_scramble() -> Option<Scramble> {
     let mut random = [0; SCRAMBLE_BYTES];
-    rsa_exchange::random(&mut random).then(|| handshake::scramble_of(random))
+    tls::random(&mut random).then(|| handshake::scramble_of(random))
 }
 
 impl Login {
@@ -143,6 +144,16 @@ impl Login {
             attributes: Vec::new(),
             host: peer.host(),
         }
+    }
+
+    /// Nobody else can listen: a password may come in clear.
+    pub fn is_secured(&mut self) {
+        self.secure = true;
+    }
+
+    /// Whether nothing has come of the client yet.
+    pub fn is_new(&self) -> bool {
+        self.state == State::Response
     }
 
     /// The challenge that was answered.
@@ -175,9 +186,8 @@ impl Login {
             }
             State::Switched => self.check(packet, server, out),
             State::Full if packet == [auth::KEY_REQUEST] => {
-                let key = server.keys.public_pem();
-                let key = key.ok_or_else(|| {
-                    SqlError::from(SessionError::Internal("no randomness for a key pair"))
+                let key = server.keys.public_pem().map_err(|error| {
+                    SqlError::from(SessionError::Internal(&format!("no key pair: {error}")))
                 })?;
                 handshake::auth_more_data(out, key.as_bytes());
                 self.state = State::Encrypted;

@@ -48,6 +48,8 @@ struct Identity {
     host: String,
     db: Option<String>,
     wake: Arc<dyn Wake>,
+    /// TLS secures its connection.
+    secured: bool,
     /// What the client said of itself: names and values.
     attributes: Arc<[(String, String)]>,
     /// What it tells of its variables.
@@ -155,6 +157,7 @@ impl Registry {
             host,
             db: None,
             wake,
+            secured: false,
             attributes: Arc::default(),
             told: Arc::default(),
             prepared: Arc::default(),
@@ -208,9 +211,10 @@ impl Registry {
         found
     }
 
-    /// What the client of a session says of itself.
-    pub fn describe(&self, slot: usize, attributes: Vec<(String, String)>) {
+    /// What the client of a session says of itself, and whether TLS secures its connection.
+    pub fn describe(&self, slot: usize, secured: bool, attributes: Vec<(String, String)>) {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+            identity.secured = secured;
             identity.attributes = attributes.into();
         }
     }
@@ -412,6 +416,7 @@ impl Registry {
                 since_ns: since,
                 user: i.user.clone(),
                 host: i.host.clone(),
+                secured: i.secured,
                 db: i.db.clone(),
                 command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
                 time_s: now.saturating_sub(since) / 1_000_000_000,

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
+use tls::{Acceptor, PasswordKeys};
 use wire::auth::CachedDigest;
-use wire::rsa_exchange::KeyPair;
 
 instrument::classes! {
     static LAST_DEADLOCK: MutexClass = "wait/synch/mutex/limpid/last_deadlock_text";
@@ -35,7 +35,9 @@ pub struct Server {
     /// Sessions.
     pub registry: Registry,
     /// Key pair for passwords over plain TCP.
-    pub keys: KeyPair,
+    pub keys: PasswordKeys,
+    /// TLS of new connections.
+    pub tls: Acceptor,
     /// The process.
     pub host: Arc<dyn Host>,
     /// When the server started, in nanoseconds of [`sync::now_ns`].
@@ -64,7 +66,7 @@ impl Server {
         catalog: Arc<Catalog>,
         globals: Globals,
         host: Arc<dyn Host>,
-        keys: KeyPair,
+        keys: PasswordKeys,
     ) -> Arc<Self> {
         let engine = Arc::clone(catalog.engine());
         instrument::register_declared();
@@ -78,6 +80,7 @@ impl Server {
             catalog,
             globals,
             keys,
+            tls: Acceptor::default(),
             host,
             started_ns,
             last_printout: Mutex::new(&LAST_PRINTOUT, None),

@@ -7,7 +7,7 @@
 //! 3. Whatever happens, a session that ends rolls back, gives back its locks and leaves the registry.
 
 use crate::core::{
-    Core, Events, Identity, Programs, Protocol, Reply, Statements, Transaction, instruments,
+    Core, Events, Identity, Phase, Programs, Protocol, Reply, Statements, Transaction, instruments,
 };
 use crate::env::Env;
 use crate::errors::SessionError;
@@ -36,6 +36,8 @@ pub enum Next {
     Continue,
     /// Send what is in the buffer, then close.
     Close,
+    /// The client asks for TLS, which it was offered: see [`Session::secure`].
+    Secure,
 }
 
 /// Why a client is not let in: the error packet to send it.
@@ -89,8 +91,10 @@ impl Session {
         client.slot().session_id.store(id, Ordering::Relaxed);
         server.registry.begin(slot, id, peer.shown(), wake);
         let mut reply = Reply::new();
-        let (out, plugin) = (&mut reply.out, login::DEFAULT_PLUGIN.name());
-        handshake::greeting(out, VERSION, id as u32, &scramble, COLLATION_0900_AI_CI, plugin);
+        let offered = server.tls.context();
+        let method = (login::DEFAULT_PLUGIN.name(), offered.is_some());
+        let out = &mut reply.out;
+        handshake::greeting(out, VERSION, id as u32, &scramble, COLLATION_0900_AI_CI, method);
         let mut inbox = Inbox::new(LOGIN_PACKET_BYTES_MAX);
         inbox.follow(1);
         let mut core = Core {
@@ -99,7 +103,7 @@ impl Session {
             client,
             transaction: Transaction::default(),
             reply,
-            identity: Identity::new(peer, scramble, u64::from(open) > limit),
+            identity: Identity::new(peer, scramble, offered, u64::from(open) > limit),
             protocol: Protocol::default(),
             statements: Statements::default(),
             programs: Programs::default(),
@@ -223,6 +227,23 @@ impl Session {
         self.core.tables.rest();
     }
 
+    /// After [`Next::Secure`]: what the client was offered, and the bytes of its handshake that have come already. Whoever has the
+    /// socket carries the handshake on and tells its end by [`Session::secured`]; bytes of the client come decrypted then.
+    pub fn secure(&mut self) -> Option<(Arc<tls::Context>, Vec<u8>)> {
+        let context = self.core.identity.offered.take()?;
+        self.core.env.server.tls.begins();
+        Some((context, self.inbox.take_rest()))
+    }
+
+    /// The connection is secured from now on.
+    pub fn secured(&mut self, how: tls::Secured) {
+        self.core.env.server.tls.finished(how.resumed);
+        self.core.env.secured = Some(how);
+        if let Phase::Login(login) = &mut self.core.identity.phase {
+            login.is_secured();
+        }
+    }
+
     /// Counts an event of this connection.
     pub fn count(&self, counter: Counter) {
         self.core.client.slot().counters.add(counter, 1);
@@ -249,6 +270,8 @@ impl Session {
             count(Counter::BytesReceived, payload.len() as u64 + 4);
             if core.identity.takes_commands() {
                 core.command(payload, net);
+            } else if core.identity.may_be_secured() && handshake::is_tls_request(payload) {
+                return Next::Secure;
             } else {
                 core.login_packet(payload);
             }

@@ -42,6 +42,10 @@ fn refuse_value(variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
         "timestamp" => beyond,
         "time_zone" => *assign == Assign::Null,
         "log_output" => return logs::check_output(assign),
+        "tls_version" | "tls_ciphersuites" | "ssl_cipher" => match assign {
+            Assign::Text(text) => !tls::is_value(variable, text),
+            _ => *assign != Assign::Null,
+        },
         "default_storage_engine" | "default_tmp_storage_engine" => {
             return check_engine(variable, assign);
         }

@@ -8,20 +8,20 @@ use crate::tuning;
 use crate::variables::Globals;
 use catalog::Catalog;
 use std::sync::Arc;
-use wire::rsa_exchange::KeyPair;
+use tls::PasswordKeys;
 
 impl Server {
     /// A server over an open dictionary.
     pub fn new(catalog: Arc<Catalog>, globals: Globals, host: Arc<dyn Host>) -> Arc<Self> {
-        Self::with_keys(catalog, globals, host, KeyPair::new())
+        Self::with_keys(catalog, globals, host, PasswordKeys::in_memory())
     }
 
     /// As [`Self::new`], with these keys for passwords that come over the network.
-    pub(crate) fn with_keys(
+    pub fn with_keys(
         catalog: Arc<Catalog>,
         globals: Globals,
         host: Arc<dyn Host>,
-        keys: KeyPair,
+        keys: PasswordKeys,
     ) -> Arc<Self> {
         let server = Server::over(catalog, globals, host, keys);
         tuning::start(&server);

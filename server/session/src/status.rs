@@ -2,43 +2,22 @@
 
 use crate::engine_status;
 use crate::server::Server;
+use crate::transport;
 use catalog::ConnectedBy;
 use instrument::{ClassKind, Counter};
 use stdx::Ordering;
 use sync::SessionSlot;
-
-/// What MySQL shows of TLS where it has none.
-const TLS: &[(&str, &str)] = &[
-    ("Ssl_accept_renegotiates", "0"),
-    ("Ssl_accepts", "0"),
-    ("Ssl_callback_cache_hits", "0"),
-    ("Ssl_cipher", ""),
-    ("Ssl_cipher_list", ""),
-    ("Ssl_client_connects", "0"),
-    ("Ssl_connect_renegotiates", "0"),
-    ("Ssl_ctx_verify_depth", "0"),
-    ("Ssl_ctx_verify_mode", "0"),
-    ("Ssl_default_timeout", "0"),
-    ("Ssl_finished_accepts", "0"),
-    ("Ssl_finished_connects", "0"),
-    ("Ssl_server_not_after", ""),
-    ("Ssl_server_not_before", ""),
-    ("Ssl_session_cache_hits", "0"),
-    ("Ssl_session_cache_misses", "0"),
-    ("Ssl_session_cache_mode", "NONE"),
-    ("Ssl_session_cache_overflows", "0"),
-    ("Ssl_session_cache_size", "0"),
-    ("Ssl_session_cache_timeout", "0"),
-    ("Ssl_session_cache_timeouts", "0"),
-    ("Ssl_sessions_reused", "0"),
-    ("Ssl_used_session_cache_entries", "0"),
-    ("Ssl_verify_depth", "0"),
-    ("Ssl_verify_mode", "0"),
-    ("Ssl_version", ""),
-];
+use tls::Secured;
 
 /// Names and values, ordered by name.
-pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, String)> {
+///
+/// `secured`: what secures the connection that asks, which MySQL shows as the server's, too.
+pub fn list(
+    server: &Server,
+    slot: &SessionSlot,
+    secured: Option<Secured>,
+    global: bool,
+) -> Vec<(String, String)> {
     let all = instrument::totals();
     let session =
         (!global).then(|| server.registry.status(server.engine.slots().session_index(slot)));
@@ -50,7 +29,7 @@ pub fn list(server: &Server, slot: &SessionSlot, global: bool) -> Vec<(String, S
     let mut list: Vec<(String, String)> =
         counted.map(|c| (c.name().to_string(), value(c).to_string())).collect();
     list.extend(computed(server).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
-    list.extend(TLS.iter().map(|(n, v)| (n.to_string(), v.to_string())));
+    list.extend(transport::status(server, secured).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.extend(engine_status::list(&server.engine).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.sort_by_key(|(name, _)| name.to_ascii_lowercase());
     list

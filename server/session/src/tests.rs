@@ -6,14 +6,12 @@ use crate::{Host, Net, Next, Peer, Session, Severity, Wake};
 use catalog::{Account, Catalog};
 use engine::{Engine, EngineConfig};
 use host::SimDisk;
-use rsa::pkcs8::DecodePublicKey;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use wire::auth::{self, Plugin};
 use wire::constants::Capabilities;
 use wire::handshake::Scramble;
-use wire::rsa_exchange::KeyPair;
 
 struct Nobody;
 
@@ -52,10 +50,6 @@ fn server() -> Arc<Server> {
 }
 
 fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
-    server_with(disk, KeyPair::new())
-}
-
-fn server_with(disk: Arc<SimDisk>, keys: KeyPair) -> Arc<Server> {
     let config = EngineConfig {
         pool_bytes: 8 << 20,
         log_ring_bytes: 1 << 20,
@@ -70,7 +64,7 @@ fn server_with(disk: Arc<SimDisk>, keys: KeyPair) -> Arc<Server> {
     let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
     let catalog = Catalog::open(engine, mdl).expect("catalog");
     let globals = Globals::new(&[], BTreeMap::new(), None);
-    Server::with_keys(catalog, globals, Arc::new(Nobody), keys)
+    Server::new(catalog, globals, Arc::new(Nobody))
 }
 
 fn set_password(server: &Server, user: &str, plugin: Plugin, password: &[u8]) {
@@ -229,7 +223,7 @@ fn caching_sha2_goes_the_full_way_once_and_then_the_fast_one() {
 
 #[test]
 fn over_the_network_a_password_must_be_encrypted() {
-    let server = server_with(SimDisk::new(1), KeyPair::with_bits(768));
+    let server = server();
     set_password_at(&server, "far", "%", Plugin::CachingSha2, b"secret");
     let far = || Peer::Tcp("10.0.0.7:4000".parse().expect("address"));
     let mut clear = Client::knock(&server, far());
@@ -241,16 +235,87 @@ fn over_the_network_a_password_must_be_encrypted() {
     assert_eq!(client.log_in("far", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
     let key = client.packet(&[auth::KEY_REQUEST]).remove(0);
     let pem = std::str::from_utf8(&key[1..]).expect("PEM");
-    let public = rsa::RsaPublicKey::from_public_key_pem(pem).expect("a key");
     let mut masked = b"secret\0".to_vec();
     masked.iter_mut().zip(client.scramble.iter().cycle()).for_each(|(b, m)| *b ^= m);
-    let padding = rsa::Oaep::new::<sha1::Sha1>();
-    let sent = public.encrypt(&mut rsa::rand_core::OsRng, padding, &masked).expect("short");
+    let sent = tls::sealed(pem, &masked).expect("a key");
     assert_ok(&client.packet(&sent));
     let mut here = Client::knock(&server, tcp());
     let answer = auth::answer_fast(b"wrong", &here.scramble);
     assert_eq!(here.log_in("far", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
     assert_ok(&here.packet(b"secret\0"));
+}
+
+/// TLS as a server offers it that has made its certificates.
+fn tls_context() -> tls::Context {
+    let folder = std::env::temp_dir().join(format!("limpid-session-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    tls::certificates::make_files(&folder, "8.4.0", &[]).expect("certificates");
+    let settings = tls::Settings {
+        cert: folder.join(tls::certificates::SERVER_CERT),
+        key: folder.join(tls::certificates::SERVER_KEY),
+        versions: "TLSv1.3".into(),
+        ..tls::Settings::default()
+    };
+    let context = tls::Context::load(&settings).expect("certificates").expect("a version");
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    context
+}
+
+/// Capabilities with TLS, packet size, collation and filler.
+fn tls_request() -> Vec<u8> {
+    let caps = wire::constants::SERVER_CAPABILITIES.with(Capabilities::SSL);
+    let mut request = caps.0.to_le_bytes().to_vec();
+    request.resize(32, 0);
+    request
+}
+
+#[test]
+fn a_client_that_asks_for_tls_is_secured_before_it_says_who_it_is() {
+    let server = server();
+    set_password_at(&server, "far", "%", Plugin::CachingSha2, b"secret");
+    let far = || Peer::Tcp("10.0.0.7:4000".parse().expect("address"));
+    // Not offered: no answer to the greeting.
+    let mut refused = Client::knock(&server, far());
+    assert_eq!(error_of(&refused.packet(&tls_request())), 1043);
+    server.tls.offer(Some(tls_context()));
+    let mut client = Client::knock(&server, far());
+    let mut bytes = vec![32, 0, 0, 1];
+    bytes.extend_from_slice(&tls_request());
+    // What comes with the request is the handshake's, whatever it looks like.
+    bytes.extend_from_slice(b"\x05\0\0\x02\x03DO 0");
+    assert!(client.raw(&bytes).is_empty() && !client.closed);
+    let (_, early) = client.session.secure().expect("what was offered");
+    assert_eq!(early, b"\x05\0\0\x02\x03DO 0");
+    assert!(client.session.secure().is_none(), "once");
+    let how = tls::Secured { version: "TLSv1.3", cipher: "TLS_AES_128_GCM_SHA256", resumed: false };
+    client.session.secured(how);
+    // The sequence goes on, and a password may come in clear.
+    client.seq = 2;
+    let answer = auth::answer_fast(b"secret", &client.scramble);
+    assert_eq!(client.log_in("far", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
+    assert_ok(&client.packet(b"secret\0"));
+    let shown = text_of(&client.command(b"\x03SHOW STATUS LIKE 'Ssl_version'"));
+    assert!(shown.iter().any(|row| row.contains("TLSv1.3")), "{shown:?}");
+    // Asked for twice.
+    let mut twice = Client::knock(&server, far());
+    twice.packet(&tls_request());
+    assert!(twice.session.secure().is_some());
+    twice.session.secured(how);
+    twice.seq = 2;
+    assert_eq!(error_of(&twice.packet(&tls_request())), 1043);
+    let done = server.tls.handshakes();
+    assert_eq!((done.begun, done.finished), (2, 2));
+}
+
+#[test]
+fn connections_in_clear_are_refused_where_transport_has_to_be_secure() {
+    let server = server();
+    server.globals.set(variables::id("require_secure_transport"), variables::Value::UInt(1));
+    let mut clear = Client::knock(&server, tcp());
+    let answer = auth::answer_fast(b"", &clear.scramble);
+    assert_eq!(error_of(&clear.log_in("root", Plugin::CachingSha2, &answer)), 3159);
+    assert!(clear.closed);
+    Client::root(&server);
 }
 
 #[test]

@@ -84,7 +84,7 @@ flags! {
         PROTOCOL_41 = 1 << 9,
         /// `interactive_timeout` instead of `wait_timeout`.
         INTERACTIVE = 1 << 10,
-        /// TLS (not offered).
+        /// TLS; offered where the server has a certificate.
         SSL = 1 << 11,
         /// The client ignores SIGPIPE.
         IGNORE_SIGPIPE = 1 << 12,

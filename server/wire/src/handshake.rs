@@ -25,16 +25,18 @@ pub fn scramble_of(random: [u8; SCRAMBLE_BYTES]) -> Scramble {
     })
 }
 
-/// Writes the greeting (protocol version 10). Its sequence number must be 0.
+/// Writes the greeting (protocol version 10), which offers `tls` or not. Its sequence number must be 0.
 pub fn greeting(
     out: &mut Outbox,
     version: &str,
     connection_id: u32,
     scramble: &Scramble,
     collation: u16,
-    plugin: &str,
+    (plugin, tls): (&str, bool),
 ) {
-    let caps = SERVER_CAPABILITIES.0;
+    let mut caps = SERVER_CAPABILITIES;
+    caps.set(Capabilities::SSL, tls);
+    let caps = caps.0;
     let body = out.begin();
     body.push(10);
     body.put_bytes(version.as_bytes());
@@ -76,6 +78,15 @@ pub struct Response<'a> {
     pub attributes: &'a [u8],
 }
 
+/// Whether the client answers the greeting by asking for TLS: its real answer comes encrypted.
+pub fn is_tls_request(payload: &[u8]) -> bool {
+    payload.len() == TLS_REQUEST_BYTES
+        && Reader::new(payload).u32_le().is_ok_and(|caps| Capabilities(caps).has(Capabilities::SSL))
+}
+
+/// Capabilities, packet size, collation and filler, and nothing else.
+const TLS_REQUEST_BYTES: usize = 32;
+
 /// Decodes the client's answer to the greeting.
 pub fn response(payload: &[u8]) -> Result<Response<'_>, Malformed> {
     let mut r = Reader::new(payload);
@@ -88,7 +99,7 @@ pub fn response(payload: &[u8]) -> Result<Response<'_>, Malformed> {
     let collation = r.u8().or_malformed("collation")?;
     r.take(23).or_malformed("filler")?;
     if asked.has(Capabilities::SSL) && r.is_empty() {
-        return Err(Malformed("a TLS request, which was not offered"));
+        return Err(Malformed("a TLS request where none can be"));
     }
     let user = checked_len(lenenc::zero_terminated(&mut r)?, USER_BYTES_MAX, "user name")?;
     let auth = if asked.has(Capabilities::PLUGIN_AUTH_LENENC) {
@@ -271,10 +282,16 @@ mod tests {
     fn the_greeting_has_the_layout_clients_expect() {
         let mut out = Outbox::new();
         let scramble = scramble_of([0; 20]);
-        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, "caching_sha2_password");
+        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, ("caching_sha2_password", false));
         let b = &out.bytes()[4..];
         assert!(b.starts_with(b"\x0A8.4.0-x\0\x07\0\0\0\x01\x01\x01\x01\x01\x01\x01\x01\0"));
         assert!(b.ends_with(b"\0caching_sha2_password\0"));
+        // The low half of the capabilities lies behind the first part of the challenge.
+        let offers_tls = |b: &[u8]| b[5 + 8 + 4 + 9 + 1 - 4] & 0x08 != 0;
+        assert!(!offers_tls(b));
+        out.clear();
+        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, ("caching_sha2_password", true));
+        assert!(offers_tls(&out.bytes()[4..]));
         assert!(scramble_of([b'$'; 20]).iter().all(|&c| c != b'$' && c != 0));
     }
 }

@@ -20,7 +20,6 @@ pub mod packet;
 pub mod prepared;
 pub mod reply;
 pub mod row;
-pub mod rsa_exchange;
 pub mod sha_crypt;
 
 pub use command::Command;

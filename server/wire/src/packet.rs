@@ -145,6 +145,13 @@ impl Inbox {
         self.joining || self.start != self.end
     }
 
+    /// Takes out what has arrived behind the packets that were taken: it is none.
+    pub fn take_rest(&mut self) -> Vec<u8> {
+        let rest = self.buf[self.start..self.end].to_vec();
+        (self.start, self.end) = (0, 0);
+        rest
+    }
+
     /// Room for the next read; call [`Inbox::filled`] with what came.
     ///
     /// Moves what is left to the front, so earlier [`Packet`]s become invalid.

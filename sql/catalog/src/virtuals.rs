@@ -195,6 +195,8 @@ pub struct ProcessRow {
     pub user: String,
     /// Host and port; without a port over the Unix socket.
     pub host: String,
+    /// TLS secures the connection.
+    pub secured: bool,
     /// Current schema.
     pub db: Option<String>,
     /// What it does: `Query`, `Sleep`.

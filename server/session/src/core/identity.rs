@@ -4,6 +4,8 @@
 //! stays: COM_CHANGE_USER answers it.
 
 use crate::login::{Login, Peer};
+use std::sync::Arc;
+use tls::Context;
 use wire::handshake::Scramble;
 
 /// How far a connection is.
@@ -22,20 +24,32 @@ pub(crate) struct Identity {
     pub peer: Peer,
     /// The last challenge.
     pub scramble: Scramble,
+    /// The TLS that the greeting offered, until the client has come in.
+    pub offered: Option<Arc<Context>>,
     /// The connection is one above `max_connections`: root's only.
     pub over_limit: bool,
 }
 
 impl Identity {
     /// Nobody yet.
-    pub fn new(peer: Peer, scramble: Scramble, over_limit: bool) -> Identity {
+    pub fn new(
+        peer: Peer,
+        scramble: Scramble,
+        offered: Option<Arc<Context>>,
+        over_limit: bool,
+    ) -> Identity {
         let login = Box::new(Login::new(scramble, &peer));
-        Identity { phase: Phase::Login(login), peer, scramble, over_limit }
+        Identity { phase: Phase::Login(login), peer, scramble, offered, over_limit }
     }
 
     /// Whether the client has proved who it is.
     pub fn is_logged_in(&self) -> bool {
         !matches!(self.phase, Phase::Login(_))
+    }
+
+    /// Whether a client that asks for TLS now can have it.
+    pub fn may_be_secured(&self) -> bool {
+        matches!(&self.phase, Phase::Login(login) if login.is_new()) && self.offered.is_some()
     }
 
     /// Whether commands are taken.

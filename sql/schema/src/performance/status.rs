@@ -29,7 +29,7 @@ pub(super) fn persisted_variables(context: &ReadContext<'_>, rows: &mut Rows<'_,
     list(context, ServerList::PersistedVariables, rows);
 }
 
-/// `tls_channel_status`: the one channel, without TLS.
+/// `tls_channel_status`: the one channel.
 pub(super) fn tls_channel(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     const PROPERTIES: &[&str] = &[
         "Ssl_accept_renegotiates",
@@ -61,8 +61,10 @@ pub(super) fn tls_channel(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         "Ssl_used_session_cache_entries",
         "Ssl_session_cache_timeout",
     ];
-    rows.push(&cells!["mysql_main", "Enabled", "No"]);
     let status = context.viewer.list(ServerList::GlobalStatus);
+    let is_offered =
+        status.iter().any(|(name, value)| name == "Current_tls_cert" && !value.is_empty());
+    rows.push(&cells!["mysql_main", "Enabled", if is_offered { "Yes" } else { "No" }]);
     for property in PROPERTIES {
         let value = status.iter().find(|(name, _)| name == property);
         rows.push(&cells!["mysql_main", *property, value.map_or("", |(_, value)| value)]);

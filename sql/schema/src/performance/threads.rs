@@ -53,6 +53,7 @@ fn session(kept: Option<&SessionMemorySums>, p: ProcessRow) -> Vec<Cell<'static>
         Some((host, _)) => (host.to_string(), "TCP/IP"),
         None => (p.host, "Socket"),
     };
+    let connection = if p.secured { "SSL/TLS" } else { connection };
     let on = |bit| yes_no(p.monitoring & bit != 0);
     cells![
         p.thread_id,

@@ -15,7 +15,10 @@ const NO_EVENTS: &str = "There are no events.";
 const NO_ROLES: &str = "There are no roles.";
 const NO_MYISAM: &str = "There are no MyISAM tables.";
 const NO_DELAYED: &str = "There is no delayed INSERT.";
-const NO_TLS: &str = "There is no TLS.";
+const ONE_AUTHORITY_FILE: &str = "Authorities are read from one file (ssl_ca).";
+const NO_REVOCATION: &str = "Lists of revoked certificates are not read.";
+const NO_VALIDATION: &str =
+    "A server whose certificate cannot be used starts without TLS and says so.";
 const NO_FULLTEXT: &str = "There are no full-text indexes.";
 const NO_GEOMETRY: &str = "There are no spatial types.";
 const NO_PASSWORD_POLICY: &str = "Passwords have no history and do not expire.";
@@ -30,7 +33,6 @@ pub(super) const LIST: &[Variable] = &[
     v("activate_all_roles_on_login", Global, Bool, "OFF").ignored(NO_ROLES),
     F("admin_address", Text, "").only(NO_ADMIN),
     F("admin_port", Int(0, 65_535), "33062").ignored(NO_ADMIN),
-    v("auto_generate_certs", Global, Bool, "OFF").only(NO_TLS),
     v("automatic_sp_privileges", Global, Bool, "ON").ignored(NO_PROGRAMS),
     v("binlog_cache_size", Global, Int(4096, ALL), "32768").ignored(NO_BINLOG),
     v("binlog_expire_logs_seconds", Global, Int(0, U32), "2592000").ignored(NO_BINLOG),
@@ -70,11 +72,9 @@ pub(super) const LIST: &[Variable] = &[
     F("have_compress", Text, "YES").only(FACT),
     F("have_dynamic_loading", Text, "NO").only(FACT),
     F("have_geometry", Text, "NO").only(FACT),
-    F("have_openssl", Text, "DISABLED").only(NO_TLS),
     F("have_profiling", Text, "NO").only(FACT),
     F("have_query_cache", Text, "NO").only(FACT),
     F("have_rtree_keys", Text, "NO").only(FACT),
-    F("have_ssl", Text, "DISABLED").only(NO_TLS),
     F("have_statement_timeout", Text, "YES").only(FACT),
     F("have_symlink", Text, "DISABLED").only(FACT),
     F("hostname", Text, "localhost").only(FACT),
@@ -146,7 +146,6 @@ pub(super) const LIST: &[Variable] = &[
     F("relay_log", Text, "").ignored(NO_REPLICATION),
     F("report_host", Text, "").ignored(NO_REPLICATION),
     F("report_port", Int(0, 65535), "3306").ignored(NO_REPLICATION),
-    v("require_secure_transport", Global, Bool, "OFF").only(NO_TLS),
     v("schema_definition_cache", Global, Int(256, 524_288), "256").ignored(CACHES),
     v("secondary_engine_cost_threshold", Session, Double(0.0, f64::MAX), "100000")
         .ignored(NO_SECONDARY),
@@ -155,22 +154,16 @@ pub(super) const LIST: &[Variable] = &[
     F("skip_external_locking", Bool, "ON").ignored(NO_MYISAM),
     v("sql_log_bin", Session, Bool, "ON").ignored(NOT_LOGGED),
     v("sql_slave_skip_counter", Global, Int(0, U32), "0").ignored(NO_REPLICATION),
-    F("ssl_ca", Text, "").only(NO_TLS),
-    F("ssl_capath", Text, "").only(NO_TLS),
-    F("ssl_cert", Text, "").only(NO_TLS),
-    F("ssl_cipher", Text, "").only(NO_TLS),
-    F("ssl_crl", Text, "").only(NO_TLS),
-    F("ssl_crlpath", Text, "").only(NO_TLS),
-    F("ssl_key", Text, "").only(NO_TLS),
+    v("ssl_capath", Global, Text, "").only(ONE_AUTHORITY_FILE),
+    v("ssl_crl", Global, Text, "").only(NO_REVOCATION),
+    v("ssl_crlpath", Global, Text, "").only(NO_REVOCATION),
     v("stored_program_cache", Global, Int(16, 524_288), "256").ignored(NO_PROGRAMS),
     v("stored_program_definition_cache", Global, Int(256, 524_288), "256").ignored(NO_PROGRAMS),
     v("sync_binlog", Global, Int(0, U32), "1").only(NO_BINLOG),
     F("system_time_zone", Text, "UTC").only(FACT),
     v("tablespace_definition_cache", Global, Int(256, 524_288), "256").ignored(CACHES),
     v("thread_cache_size", Global, Int(0, 16384), "18").ignored(CACHES),
-    F("tls_certificates_enforced_validation", Bool, "OFF").only(NO_TLS),
-    F("tls_ciphersuites", Text, "").only(NO_TLS),
-    F("tls_version", Text, "").only(NO_TLS),
+    F("tls_certificates_enforced_validation", Bool, "OFF").only(NO_VALIDATION),
     v("transaction_alloc_block_size", Both, Int(1024, 131_072), "8192").ignored(ALLOCATED),
     v("transaction_prealloc_size", Both, Int(1024, 131_072), "4096").ignored(ALLOCATED),
     v("use_secondary_engine", Session, Enum(&["OFF", "ON", "FORCED"]), "ON").ignored(NO_SECONDARY),

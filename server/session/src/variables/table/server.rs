@@ -15,6 +15,7 @@ const ONE_ENGINE: &str = "All tables are InnoDB's.";
 pub(super) const LIST: &[Variable] = &[
     v("authentication_policy", Global, Text, "*,,")
         .only("An account has one way to prove who it is."),
+    F("auto_generate_certs", Bool, "ON"),
     F("back_log", Int(1, 65535), "151")
         .ignored("The listener's queue is as long as the system allows."),
     F("basedir", Text, "./").ignored("Nothing is read from the folder of the installation."),
@@ -32,6 +33,9 @@ pub(super) const LIST: &[Variable] = &[
     e("general_log_file", Global, Text, "general.log", E::Logs),
     v("gtid_purged", Global, Text, "")
         .ignored("There is no binary log: what a dump says of global ids is kept, and not used."),
+    // What MySQL 8.0 has: whether TLS is offered.
+    F("have_openssl", Text, "DISABLED"),
+    F("have_ssl", Text, "DISABLED"),
     v("host_cache_size", Global, Int(0, 65_536), "703")
         .ignored("Host names of clients are not looked up."),
     v("init_connect", Global, Text, ""),
@@ -103,6 +107,7 @@ pub(super) const LIST: &[Variable] = &[
         .ignored("The time of matching is bounded by max_execution_time alone."),
     v("regexp_time_limit", Global, Int(0, 2_147_483_647), "32")
         .ignored("The time of matching is bounded by max_execution_time alone."),
+    v("require_secure_transport", Global, Bool, "OFF"),
     F("secure_file_priv", Text, "NULL"),
     v("server_id", Global, Int(0, U32), "1"),
     F("server_uuid", Text, "00000000-0000-0000-0000-000000000000"),
@@ -117,6 +122,10 @@ pub(super) const LIST: &[Variable] = &[
     e("table_definition_cache", Global, Int(400, 524_288), "2000", E::Setting),
     e("table_open_cache", Global, Int(1, 524_288), "4000", E::Setting),
     F("table_open_cache_instances", Int(1, 64), "16"),
+    v("ssl_ca", Global, Text, ""),
+    v("ssl_cert", Global, Text, ""),
+    v("ssl_cipher", Global, Text, ""),
+    v("ssl_key", Global, Text, ""),
     F("socket", Text, ""),
     e("super_read_only", Global, Bool, "OFF", E::Access),
     v("table_encryption_privilege_check", Global, Bool, "OFF").only(NO_ENCRYPTION),
@@ -127,5 +136,7 @@ pub(super) const LIST: &[Variable] = &[
         .only("Each connection has a thread."),
     F("thread_pool_size", Int(1, 1024), "16").ignored("Each connection has a thread."),
     F("thread_stack", Int(131_072, ALL), "1048576"),
+    v("tls_ciphersuites", Global, Text, ""),
+    v("tls_version", Global, Text, "TLSv1.2,TLSv1.3"),
     F("tmpdir", Text, "/tmp").only(ONE_FOLDER),
 ];

@@ -1,0 +1,143 @@
+//! The way to a client: its socket, and what secures it once something does.
+//!
+//! 1. Without TLS it is the socket: nothing is copied, nothing is called besides. 2. With TLS a receive takes what one receive of
+//! the socket brings, and what is sent goes out by one send for each piece. 3. A client has the time of a login for its
+//! handshake, however slowly it sends.
+
+use crate::connection::Socket;
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use session::Session;
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+use tls::{Channel, Progress};
+
+/// Seconds that an alert or an answer of the protocol's own may take.
+const ALERT_S: u64 = 1;
+
+/// The way to a client.
+pub struct Line<'s> {
+    pub socket: &'s Socket,
+    channel: Option<Box<Channel>>,
+}
+
+/// The socket as a source of encrypted bytes.
+struct Encrypted<'s>(&'s Socket);
+
+impl Read for Encrypted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Ok(self.0.receive(into)?)
+    }
+}
+
+impl<'s> Line<'s> {
+    /// A way in clear.
+    pub fn new(socket: &'s Socket) -> Self {
+        Self { socket, channel: None }
+    }
+
+    /// Receives what is there; none: the client has gone.
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
+        match &mut self.channel {
+            None => self.socket.receive(into),
+            Some(channel) => receive_decrypted(channel, self.socket, into),
+        }
+    }
+
+    /// Sends everything, waiting up to `timeout_s` seconds for room.
+    #[inline]
+    pub fn send_all(&mut self, bytes: &[u8], timeout_s: u64) -> io::Result<()> {
+        match &mut self.channel {
+            None => self.socket.send_all(bytes, timeout_s),
+            Some(channel) => channel.write(bytes, |bytes| self.socket.send_all(bytes, timeout_s)),
+        }
+    }
+
+    /// Says goodbye, where there is something to say it by.
+    pub fn close(&mut self) {
+        if let Some(Ok(bytes)) = self.channel.as_mut().map(|channel| channel.close()) {
+            let _ = self.socket.send_all(&bytes, ALERT_S);
+        }
+    }
+
+    /// The handshake that the client has asked for.
+    ///
+    /// # Errors
+    /// The client goes, takes too long, or does not keep to the protocol, of which it is told.
+    pub fn secure(&mut self, session: &mut Session) -> io::Result<()> {
+        let (context, early) = session.secure().ok_or(io::ErrorKind::InvalidData)?;
+        let mut channel = Box::new(Channel::new(&context)?);
+        let until = host::clock::now() + Duration::from_secs(session.timeout_s());
+        let mut early = &early[..];
+        loop {
+            let progress = match early.is_empty() {
+                true => self.shake(&mut channel, until),
+                false => channel.read_from(&mut early),
+            };
+            // Its part of the handshake, or what was wrong with the client's.
+            self.socket.send_all(&channel.take()?, session.write_timeout_s())?;
+            match progress? {
+                None => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Some(Progress::Open) if early.is_empty() => break,
+                Some(_) => {}
+            }
+        }
+        let how = channel.secured().ok_or(io::ErrorKind::InvalidData)?;
+        session.secured(how);
+        self.channel = Some(channel);
+        Ok(())
+    }
+
+    /// Brings the handshake on by what the client sends next.
+    fn shake(&self, channel: &mut Channel, until: Instant) -> io::Result<Option<Progress>> {
+        loop {
+            match channel.read_from(&mut Encrypted(self.socket)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let left = until.saturating_duration_since(host::clock::now());
+                    if left.is_zero() || !self.socket.wait(PollFlags::IN, left)? {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+#[cold]
+fn alert(channel: &mut Channel, socket: &Socket) -> Errno {
+    if let Ok(bytes) = channel.take() {
+        let _ = socket.send_all(&bytes, ALERT_S);
+    }
+    Errno::PROTO
+}
+
+fn receive_decrypted(
+    channel: &mut Channel,
+    socket: &Socket,
+    into: &mut [u8],
+) -> Result<usize, Errno> {
+    loop {
+        match channel.clear(into) {
+            Ok(Some(0)) => {}
+            Ok(n) => return Ok(n.unwrap_or(0)),
+            Err(_) => return Err(Errno::CONNRESET),
+        }
+        match channel.read_from(&mut Encrypted(socket)) {
+            Ok(None) => return Ok(0),
+            Ok(Some(_)) => {
+                // Answers of the protocol's own: new keys.
+                let answer = channel.take().map_err(|_| Errno::PROTO)?;
+                if !answer.is_empty() && socket.send_all(&answer, ALERT_S).is_err() {
+                    return Err(Errno::CONNRESET);
+                }
+            }
+            Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(errno) => return Err(errno),
+                None => return Err(alert(channel, socket)),
+            },
+        }
+    }
+}
