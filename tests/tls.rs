@@ -82,6 +82,26 @@ fn the_status_tells_of_the_connection_that_asks() {
 }
 
 #[test]
+fn a_statement_is_one_send_with_tls_as_without() {
+    let data = TempDir::new();
+    let server = Server::with()
+        .option("--performance-schema-instrument=wait/io/socket/sql/client_connection=ON")
+        .start(data.path());
+    let sends = |how: &str| {
+        let own = "SELECT s.COUNT_WRITE FROM performance_schema.socket_summary_by_instance s
+                   JOIN performance_schema.socket_instances i USING (OBJECT_INSTANCE_BEGIN)
+                   JOIN performance_schema.threads t ON t.THREAD_ID = i.THREAD_ID
+                   WHERE t.PROCESSLIST_ID = CONNECTION_ID()";
+        let script = format!("{}{own}", "DO 1;".repeat(200));
+        over_tcp(&server, &[how], &script).text().parse::<u64>().unwrap()
+    };
+    let (plain, secured) = (sends("--skip-ssl"), sends("--ssl"));
+    assert!((200..210).contains(&plain), "{plain}");
+    // The server's part of the handshake, and keys for another connection.
+    assert!((plain..=plain + 3).contains(&secured), "{secured} beside {plain}");
+}
+
+#[test]
 fn a_server_without_certificates_offers_none() {
     let data = TempDir::new();
     for option in ["--auto-generate-certs=OFF", "--tls-version="] {

@@ -121,7 +121,7 @@ impl Channel {
 
     /// What the handshake has come to, once it has.
     pub fn secured(&self) -> Option<Secured> {
-        let connection = &self.connection;
+        let connection = Some(&self.connection).filter(|c| !c.is_handshaking())?;
         let (version, suite) =
             (connection.protocol_version()?, connection.negotiated_cipher_suite()?);
         Some(Secured {

@@ -158,6 +158,29 @@ fn both_versions_are_negotiated_and_bytes_come_through() {
 }
 
 #[test]
+fn a_record_that_is_not_the_clients_ends_a_secured_connection() {
+    let folder = Folder::new("forged");
+    let context = folder.context();
+    for version in BOTH {
+        let (mut line, _) = Line::shaken(&client(&folder.0, None, &[version]), &context);
+        line.client.writer().write_all(b"SELECT 1").unwrap();
+        let mut sent = Vec::new();
+        line.client.write_tls(&mut sent).unwrap();
+        // One bit of what was encrypted; words in clear.
+        let mut forged = sent.clone();
+        *forged.last_mut().unwrap() ^= 1;
+        for wrong in [&forged[..], b"\x17\x03\x03\0\x09\x05\0\0\0\x03DO 0"] {
+            let (mut line, _) = Line::shaken(&client(&folder.0, None, &[version]), &context);
+            let mut source = wrong;
+            assert!(line.server.read_from(&mut source).is_err());
+            assert!(!line.server.take().unwrap().is_empty(), "an alert");
+            let nothing = line.server.clear(&mut [0; 16]);
+            assert!(matches!(nothing, Ok(Some(0) | None) | Err(_)), "{nothing:?}");
+        }
+    }
+}
+
+#[test]
 fn a_second_connection_goes_on_with_the_keys_of_the_first() {
     let folder = Folder::new("resumed");
     let context = folder.context();
