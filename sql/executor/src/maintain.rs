@@ -116,6 +116,9 @@ fn report(
     if verb == MaintainVerb::Optimize {
         return optimize((schema, name), maintain.wait, context);
     }
+    // Whoever waits for this in vain fails, whatever is said of the tables.
+    let deadline = context.env.lock_deadline();
+    context.tables.protect_files(context.client.slot(), deadline)?;
     let mark = context.tables.mark();
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
     let open = |context: &mut Context<'_>| -> Result<TableRef, SqlError> {

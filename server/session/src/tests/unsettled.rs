@@ -44,7 +44,7 @@ fn an_index_is_dropped_by_a_copy_when_something_is_left_before_its_last_lock() {
             locks.iter().any(|l| l.mode == mdl::Mode::X && l.status == mdl::Status::Pending)
         };
         while !is_waiting() {
-            std::thread::sleep(Duration::from_millis(1));
+            let _ = host::clock::sleep(Duration::from_millis(1));
         }
         leave_something(&server, &disk);
         assert!(!server.engine.is_settled(), "the disk fails");
