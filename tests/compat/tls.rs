@@ -1,6 +1,7 @@
-//! Stock clients over TLS, which they verify: MariaDB's, PyMySQL, OpenSSL's own.
+//! Stock clients over TLS, which they verify: MariaDB's, PyMySQL, go-sql-driver, OpenSSL's own.
 
-use super::{good, sqlalchemy};
+use super::{folder, good, kept, sqlalchemy};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use testkit::{Answer, Server, TempDir, run};
 
@@ -114,6 +115,35 @@ for password, options in (('one', dict(ssl_disabled=True)), ('two', dict(ssl=dic
     assert_eq!(said.text(), "TLSv1.3 3\nTLSv1.3 3\n3\n3\n1045\n3\n3\n1045");
     // The password without TLS went under the server's key, which is kept.
     assert!(data.path().join("data/private_key.pem").exists());
+}
+
+/// A program over go-sql-driver, built once; `None` where there is no Go, or no driver for it.
+fn go_program() -> Option<PathBuf> {
+    let built = kept().join("tls_go");
+    if !built.exists() {
+        std::fs::create_dir_all(kept()).unwrap();
+        let mut go = Command::new("go");
+        go.args(["build", "-o"]).arg(&built).env("CGO_ENABLED", "0");
+        let done = go.current_dir(folder().join("tls_go")).output().ok()?;
+        if !done.status.success() {
+            return None;
+        }
+    }
+    Some(built)
+}
+
+#[test]
+fn go_sql_driver_connects_in_every_way_it_knows() {
+    let Some(program) = go_program() else { return testkit::skip("go-sql-driver cannot be built") };
+    let data = TempDir::new();
+    let server = Server::start(data.path());
+    let at = format!("127.0.0.1:{}", server.port());
+    let ca = data.path().join("data/ca.pem");
+    let said = good(run(Command::new(program).arg(at).arg(ca)));
+    // Whether it fails is last: the system's authorities know none of ours.
+    let expected = "own \"TLSv1.3\" false\ntrue \"\" true\nskip-verify \"TLSv1.3\" false\n\
+                    preferred \"TLSv1.3\" false\nfalse \"\" false";
+    assert_eq!(said.text(), expected);
 }
 
 #[test]

@@ -1,0 +1,8 @@
+module limpid/tls
+
+go 1.22
+
+require (
+	filippo.io/edwards25519 v1.1.0 // indirect
+	github.com/go-sql-driver/mysql v1.9.3 // indirect
+)
