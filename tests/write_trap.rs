@@ -10,16 +10,21 @@
 //!   all made by this session. What sessions share (dictionary, locks, pages, log) is made before by
 //!   another thread, on the ordinary heap, which is protected.
 //!
-//! The worker slot is not in the set: a read publishes nothing there.
+//! The worker slot is not in the set: a read publishes nothing there. Both ends of a connection under TLS write the state of
+//! their ciphers besides.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod hot;
+#[path = "hot/secured.rs"]
+mod secured;
 
 use host::probe::{PrivateHeap, Probe};
 use host::trap;
 use hot::{ROWS, Rig};
+use secured::Ends;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use stdx::{Ordering, SharedAtomic, class};
 
@@ -43,7 +48,7 @@ fn trapped(private: &[Range<usize>], mut run: impl FnMut() -> bool) -> (Vec<trap
 /// Statements that a session's history has places for.
 const HISTORY: u32 = 10;
 
-fn session_thread(rig: &Rig) {
+fn session_thread(rig: &Rig, ends: &Ends) {
     let heap = PrivateHeap::enter(256 << 20).unwrap();
     let mut conn = rig.connect("sbtest");
     let statement = conn.prepare();
@@ -95,6 +100,21 @@ fn session_thread(rig: &Rig) {
     assert!(right, "joins: wrong rows");
     println!("{JOINS} text joins of two point look-ups, their plan kept: no fault");
 
+    // The state of a cipher lies on the C library's heap, which the trap does not know: each connection writes its own, and
+    // nothing that another one writes, too.
+    let written = [ends.connect(), ends.connect()].map(|mut line| {
+        assert!((0..8).all(|_| line.echo(b"SELECT 1")));
+        let (faults, right) =
+            trapped(&private, || (0..JOINS).all(|_| line.echo(b"SELECT c FROM t")));
+        assert!(right, "TLS: other bytes");
+        assert!(faults.len() <= 2, "a page of each end: {}", trap::report(&faults));
+        faults.iter().map(|fault| fault.address).collect::<BTreeSet<_>>()
+    });
+    assert!(written[0].is_disjoint(&written[1]), "{written:x?}");
+    println!(
+        "{JOINS} statements and answers through both ends of TLS: nothing but its ciphers' state"
+    );
+
     // ... and the writes of a statement that must write.
     let (faults, _) = trapped(&private, || {
         conn.ok("UPDATE sbtest1 SET k=k+1 WHERE id=5");
@@ -106,8 +126,8 @@ fn session_thread(rig: &Rig) {
 
 #[test]
 fn a_warm_point_select_writes_only_its_sessions_memory() {
-    let rig = Rig::new();
+    let (rig, ends) = (Rig::new(), Ends::new());
     // On a thread of its own: the main thread's stack and thread-local storage lie elsewhere.
-    let thread = host::thread::spawn("session", move || session_thread(&rig)).unwrap();
+    let thread = host::thread::spawn("session", move || session_thread(&rig, &ends)).unwrap();
     thread.join().expect("the session's thread");
 }
