@@ -321,6 +321,25 @@ fn more_grants_than_a_slot_has_words() {
 
 /// The words of a slot are used from the first on, and those in the middle that become free are used when there are no others.
 #[test]
+fn grants_of_many_objects_leave_a_list_at_once() {
+    let rig = Rig::new();
+    let object = |n: usize| rig.mdl.intern(Namespace::Table, "test", &format!("t{n}"));
+    let mut held = Held::new();
+    let all: Vec<_> = (0..40).map(object).collect();
+    all.iter().for_each(|o| held.note(o, SNRW));
+    // Twice: one of them stays.
+    held.note(&all[4], SNRW);
+    let asked: Vec<_> = all.iter().step_by(2).cloned().chain([object(99)]).collect();
+    let gone = held.forget_all(asked, SNRW);
+    assert_eq!(gone.len(), 20, "not the one that had no grant");
+    let stays = |n: usize| held.covers(&all[n], SNRW);
+    assert!((0..40).all(|n| stays(n) == (n % 2 == 1 || n == 4)));
+    assert_eq!(held.mark(), 21);
+    assert!(held.forget_all(vec![object(1)], X).is_empty(), "of another mode");
+    assert!(held.covers(&all[1], SNRW));
+}
+
+#[test]
 fn a_slots_words_are_all_used() {
     let rig = Rig::new();
     let s = rig.session();

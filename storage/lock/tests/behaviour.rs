@@ -319,14 +319,8 @@ static CLASS: instrument::CondClass = instrument::CondClass::new("wait/synch/con
 /// Until so many waiters are in the graph, whose blockers know then whom they hold up.
 fn until_noted(world: &World, n: usize) {
     let give_up = Instant::now() + Duration::from_secs(10);
-    let waiters = || {
-        let mut waiters: Vec<u64> = world.graph.edges().into_iter().map(|(w, _)| w).collect();
-        waiters.sort_unstable();
-        waiters.dedup();
-        waiters.len()
-    };
-    while waiters() != n {
-        assert!(Instant::now() < give_up, "{} wait, not {n}", waiters());
+    while world.noted() != n {
+        assert!(Instant::now() < give_up, "{} wait, not {n}", world.noted());
         std::thread::yield_now();
     }
 }

@@ -195,13 +195,7 @@ fn locks_granted_out_of_turn_leave_nobody_behind() {
 
 /// Until so many requests wait and are in the graph, so that all know whom they hold up.
 fn until_noted(w: &World, n: usize) {
-    let waiters = || {
-        let mut waiters: Vec<u64> = w.graph.edges().into_iter().map(|(w, _)| w).collect();
-        waiters.sort_unstable();
-        waiters.dedup();
-        waiters.len()
-    };
-    while waiters() != n {
+    while w.noted() != n {
         sync::yield_now();
     }
 }

@@ -57,6 +57,14 @@ pub fn world() -> World {
 }
 
 impl World {
+    /// How many sessions are noted in the graph as waiting.
+    pub fn noted(&self) -> usize {
+        let mut waiters: Vec<u64> = self.graph.edges().into_iter().map(|(w, _)| w).collect();
+        waiters.sort_unstable();
+        waiters.dedup();
+        waiters.len()
+    }
+
     /// Nobody waits whom neither a granted lock nor an earlier request holds up. Only where nobody gives up: who was
     /// told to may still stand in line.
     pub fn assert_nobody_left_behind(&self) {
