@@ -4,13 +4,14 @@ use crate::shell;
 use std::process::Command;
 
 /// Program that must be on the path, and the Debian package that brings it.
-const NEEDED: [(&str, &str); 7] = [
+const NEEDED: [(&str, &str); 8] = [
     ("make", "make"),
     ("sysbench", "sysbench"),
     ("mariadb", "mariadb-client"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),
     ("mydumper", "mydumper"),
+    ("openssl", "openssl"),
     ("prometheus-mysqld-exporter", "prometheus-mysqld-exporter"),
 ];
 
