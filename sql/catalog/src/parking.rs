@@ -214,10 +214,10 @@ impl TableCache {
     /// Those of reading a definition that is not in memory; then the handle is to be looked at again.
     pub(crate) fn refresh(&mut self, handle: usize) -> Result<(), CatalogError> {
         let h = &mut self.handles[handle];
-        if h.version == h.entry.version() {
+        let version = h.entry.version();
+        if h.version == version {
             return Ok(());
         }
-        let version = h.entry.version();
         if std::mem::take(&mut h.closed) == version {
             h.version = version;
             return Ok(());

@@ -207,13 +207,10 @@ GROUP BY event_class
 ORDER BY SUM(e.SUM_TIMER_WAIT) DESC
 
 # wait_classes_global_by_avg_latency
-SELECT SUBSTRING_INDEX(e.EVENT_NAME, '/', 3) AS event_class, SUM(e.COUNT_STAR) AS total,
- {time:SUM(e.SUM_TIMER_WAIT)} AS total_latency, {time:MIN(e.MIN_TIMER_WAIT)} AS min_latency,
- {time:IFNULL(SUM(e.SUM_TIMER_WAIT) / NULLIF(SUM(e.COUNT_STAR), 0), 0)} AS avg_latency, {time:MAX(e.MAX_TIMER_WAIT)} AS max_latency
-FROM performance_schema.events_waits_summary_global_by_event_name AS e
-WHERE e.SUM_TIMER_WAIT > 0 AND e.EVENT_NAME <> 'idle'
-GROUP BY event_class
-ORDER BY IFNULL(SUM(e.SUM_TIMER_WAIT) / NULLIF(SUM(e.COUNT_STAR), 0), 0) DESC
+SELECT c.event_class AS event_class, c.total AS total, {time:c.total_latency} AS total_latency, {time:c.min_latency} AS min_latency,
+ {time:c.avg_latency} AS avg_latency, {time:c.max_latency} AS max_latency
+FROM sys.x$wait_classes_global_by_latency AS c
+ORDER BY c.avg_latency DESC
 
 # io_by_thread_by_latency
 SELECT IF(t.PROCESSLIST_ID IS NULL, SUBSTRING_INDEX(t.NAME, '/', -1), CONCAT(t.PROCESSLIST_USER, '@', t.PROCESSLIST_HOST)) AS user,
