@@ -1,0 +1,107 @@
+use super::*;
+use crate::need::{ColumnNeed, Definer};
+use crate::{ColumnGrant, Need, Needs, TableGrant};
+
+fn name(user: &str) -> AccountName {
+    AccountName::new(user, "%")
+}
+
+fn rights(change: impl FnOnce(&mut Grants)) -> (Rights, Accounts) {
+    let mut account = Account::new(name("u"), "p");
+    change(&mut account.grants);
+    let accounts = Accounts::new([Arc::new(account.clone())], 1);
+    let client = Client { host: "localhost", address: None };
+    (Rights::new(&accounts, &account, "u", client), accounts)
+}
+
+#[test]
+fn each_level_adds_to_the_one_above() {
+    let (rights, _) = rights(|g| {
+        g.global = Privileges::INSERT;
+        g.add_schema("s%", Privileges::UPDATE);
+        g.add_schema("s", Privileges::DELETE);
+        let mut table = TableGrant { privileges: Privileges::DROP, ..TableGrant::default() };
+        let column = ColumnGrant { name: "A".into(), privileges: Privileges::SELECT };
+        table.columns.insert("a".into(), column);
+        g.tables.insert(("s".into(), "t".into()), table);
+    });
+    let (insert, delete, drop) = (Privileges::INSERT, Privileges::DELETE, Privileges::DROP);
+    assert_eq!(rights.of_schema("s"), insert | delete, "the exact pattern alone");
+    assert_eq!(rights.of_schema("sx"), insert | Privileges::UPDATE);
+    assert_eq!(rights.of_table("s", "t"), insert | delete | drop);
+    assert_eq!(rights.of_column("s", "t", "a"), insert | delete | drop | Privileges::SELECT);
+    assert!(rights.check_table("s", "t", Privileges::SELECT).is_ok(), "some column has it");
+    let denied = rights.check_table("s", "t", Privileges::ALTER | Privileges::INDEX).unwrap_err();
+    let text = "INDEX, ALTER command denied to user 'u'@'localhost' for table 't'";
+    assert_eq!(denied.to_string(), text);
+    assert!(rights.sees_schema("s") && rights.check_schema("s", drop).is_err());
+}
+
+#[test]
+fn a_need_of_a_column_is_met_by_it_or_its_table() {
+    let (rights, accounts) = rights(|g| {
+        let mut table = TableGrant::default();
+        let column = ColumnGrant { name: "a".into(), privileges: Privileges::SELECT };
+        table.columns.insert("a".into(), column);
+        g.tables.insert(("s".into(), "t".into()), table);
+    });
+    let need = |column: &str, by_star| Need {
+        definer: None,
+        schema: "s".into(),
+        table: "t".into(),
+        privileges: Privileges::SELECT,
+        columns: vec![ColumnNeed { name: column.into(), privileges: Privileges::SELECT, by_star }],
+        locks: false,
+    };
+    let check = |need: Need| Needs(vec![need]).check(&rights, &accounts).map_err(|d| d.code().0);
+    assert_eq!(check(need("A", false)), Ok(()));
+    assert_eq!(check(need("b", false)), Err(1143));
+    assert_eq!(check(need("b", true)), Err(1142));
+    assert_eq!(
+        check(Need {
+            definer: Some(Definer { account: name("gone"), view: "s.v".into() }),
+            ..need("a", false)
+        }),
+        Err(1356)
+    );
+}
+
+#[test]
+fn global_privileges_are_those_of_the_connect() {
+    let (mut rights, accounts) = rights(|g| g.global = Privileges::SELECT);
+    let mut other = Account::clone(accounts.find(&name("u")).unwrap());
+    other.grants.global = Privileges::NONE;
+    other.grants.add_schema("s", Privileges::INSERT);
+    rights.use_schema(Some("now"));
+    rights.take(&accounts.changed(&[other], &[]));
+    assert_eq!(rights.of_schema("s"), Privileges::SELECT | Privileges::INSERT);
+    rights.take(&accounts.changed(&[], &[name("u")]));
+    assert_eq!(rights.of_schema("s"), Privileges::SELECT, "the account is gone");
+}
+
+#[test]
+fn a_restriction_takes_of_the_global_privileges() {
+    let (rights, _) = rights(|g| {
+        g.global = Privileges::ALL;
+        g.restrictions.insert("mysql".into(), Privileges::SELECT);
+    });
+    assert!(!rights.are_all());
+    assert!(rights.check_table("mysql", "user", Privileges::SELECT).is_err());
+    assert!(rights.check_table("s", "t", Privileges::SELECT).is_ok());
+}
+
+#[test]
+fn roles_count_while_they_are_active() {
+    let mut role = Account::new(name("r"), "p");
+    role.grants.add_schema("s", Privileges::SELECT);
+    let mut account = Account::new(name("u"), "p");
+    account.roles.insert(name("r"), false);
+    let accounts = Accounts::new([Arc::new(role), Arc::new(account.clone())], 1);
+    let client = Client { host: "localhost", address: None };
+    let mut rights = Rights::new(&accounts, &account, "u", client);
+    assert!(!rights.sees_schema("s"));
+    rights.activate(&accounts, [name("r")].into());
+    assert!(rights.sees_table("s", "t"));
+    rights.take(&accounts.changed(&[], &[name("r")]));
+    assert!(!rights.sees_table("s", "t"));
+}
