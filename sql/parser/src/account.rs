@@ -192,110 +192,107 @@ impl Parser<'_> {
     /// REQUIRE, WITH limits, PASSWORD and ACCOUNT options, ATTRIBUTE or COMMENT, in this order.
     fn account_options(&mut self) -> Result<Vec<AccountOption>> {
         let mut options = Vec::new();
-        if self.kw() == Kw::REQUIRE {
-            let start = self.peek().start as usize;
-            self.require()?;
-            options.push(AccountOption::Other(self.text_since(start)));
+        if self.eat_kw(Kw::REQUIRE) {
+            options.push(AccountOption::Require(self.require()?));
         }
         if self.eat_kw(Kw::WITH) {
             let limits = [
-                Kw::MAX_QUERIES_PER_HOUR,
-                Kw::MAX_UPDATES_PER_HOUR,
-                Kw::MAX_CONNECTIONS_PER_HOUR,
-                Kw::MAX_USER_CONNECTIONS,
+                (Kw::MAX_QUERIES_PER_HOUR, LimitKind::Queries),
+                (Kw::MAX_UPDATES_PER_HOUR, LimitKind::Updates),
+                (Kw::MAX_CONNECTIONS_PER_HOUR, LimitKind::Connections),
+                (Kw::MAX_USER_CONNECTIONS, LimitKind::AtOnce),
             ];
-            let mut word = self.expect_any(&limits)?;
-            loop {
+            let words = limits.map(|(word, _)| word);
+            let mut next = Some(self.expect_any(&words)?);
+            while let Some(word) = next {
                 let value = self.unsigned()?;
-                options.push(AccountOption::Other(format!("{} {value}", word.text())));
-                match self.eat_any(&limits) {
-                    Some(next) => word = next,
-                    None => break,
-                }
+                let kinds = limits.iter().filter(|(known, _)| *known == word);
+                options.extend(kinds.map(|(_, kind)| AccountOption::Limit(*kind, value)));
+                next = self.eat_any(&words);
             }
         }
         while let Some(option) = self.password_option()? {
             options.push(option);
         }
-        if self.eat_kw(Kw::COMMENT) {
-            options.push(AccountOption::Comment(self.string()?));
-        } else if self.kw() == Kw::ATTRIBUTE {
-            let start = self.peek().start as usize;
-            self.bump();
-            self.string()?;
-            options.push(AccountOption::Other(self.text_since(start)));
+        match self.eat_any(&[Kw::COMMENT, Kw::ATTRIBUTE]) {
+            Some(Kw::COMMENT) => options.push(AccountOption::Comment(self.string()?)),
+            Some(_) => options.push(AccountOption::Attribute(self.string()?)),
+            None => {}
         }
         Ok(options)
     }
 
-    fn require(&mut self) -> Result<()> {
-        self.bump();
-        if self.eat_any(&[Kw::NONE, Kw::SSL, Kw::X509]).is_some() {
-            return Ok(());
+    fn require(&mut self) -> Result<Require> {
+        match self.eat_any(&[Kw::NONE, Kw::SSL, Kw::X509]) {
+            Some(Kw::NONE) => return Ok(Require::None),
+            Some(Kw::SSL) => return Ok(Require::Ssl),
+            Some(_) => return Ok(Require::X509),
+            None => {}
         }
+        let (mut subject, mut issuer, mut cipher) = (None, None, None);
         let mut left = vec![Kw::SUBJECT, Kw::ISSUER, Kw::CIPHER];
         loop {
             let word = self.expect_any(&left)?;
             left.retain(|&other| other != word);
-            self.string()?;
+            let value = Some(self.string()?);
+            match word {
+                Kw::SUBJECT => subject = value,
+                Kw::ISSUER => issuer = value,
+                _ => cipher = value,
+            }
             let and = self.eat_kw(Kw::AND);
             if !and && !left.contains(&self.kw()) {
-                return Ok(());
+                return Ok(Require::Specified { subject, issuer, cipher });
             }
         }
     }
 
     fn password_option(&mut self) -> Result<Option<AccountOption>> {
-        let start = self.peek().start as usize;
-        match self.kw() {
-            Kw::ACCOUNT => {
-                self.bump();
-                let lock = self.expect_any(&[Kw::LOCK, Kw::UNLOCK])? == Kw::LOCK;
-                return Ok(Some(if lock { AccountOption::Lock } else { AccountOption::Unlock }));
-            }
-            Kw::FAILED_LOGIN_ATTEMPTS => {
-                self.bump();
-                self.whole_number()?;
-            }
-            Kw::PASSWORD_LOCK_TIME => {
-                self.bump();
-                if !self.eat_kw(Kw::UNBOUNDED) {
-                    self.whole_number()?;
+        use AccountOption as O;
+        let words = [Kw::ACCOUNT, Kw::FAILED_LOGIN_ATTEMPTS, Kw::PASSWORD_LOCK_TIME, Kw::PASSWORD];
+        let Some(word) = self.eat_any(&words) else { return Ok(None) };
+        let option = match word {
+            Kw::ACCOUNT => O::Lock(self.expect_any(&[Kw::LOCK, Kw::UNLOCK])? == Kw::LOCK),
+            Kw::FAILED_LOGIN_ATTEMPTS => O::Attempts(self.whole_number()?),
+            Kw::PASSWORD_LOCK_TIME => O::LockDays(match self.eat_kw(Kw::UNBOUNDED) {
+                true => None,
+                false => Some(self.whole_number()?),
+            }),
+            _ => match self.expect_any(&[Kw::EXPIRE, Kw::HISTORY, Kw::REUSE, Kw::REQUIRE])? {
+                Kw::EXPIRE => match self.eat_any(&[Kw::INTERVAL, Kw::NEVER, Kw::DEFAULT]) {
+                    None => O::Expire,
+                    Some(Kw::INTERVAL) => O::Lifetime(Lifetime::Days(self.days()?)),
+                    Some(Kw::NEVER) => O::Lifetime(Lifetime::Never),
+                    Some(_) => O::Lifetime(Lifetime::Default),
+                },
+                Kw::HISTORY => O::History(match self.eat_kw(Kw::DEFAULT) {
+                    true => None,
+                    false => Some(self.whole_number()?),
+                }),
+                Kw::REUSE => {
+                    self.expect_kw(Kw::INTERVAL)?;
+                    O::ReuseDays(match self.eat_kw(Kw::DEFAULT) {
+                        true => None,
+                        false => Some(self.days()?),
+                    })
                 }
-            }
-            Kw::PASSWORD => {
-                self.bump();
-                match self.expect_any(&[Kw::EXPIRE, Kw::HISTORY, Kw::REUSE, Kw::REQUIRE])? {
-                    Kw::EXPIRE => match self.eat_any(&[Kw::INTERVAL, Kw::NEVER, Kw::DEFAULT]) {
-                        None => return Ok(Some(AccountOption::PasswordExpire)),
-                        Some(Kw::INTERVAL) => self.days()?,
-                        Some(_) => {}
-                    },
-                    Kw::HISTORY => {
-                        if !self.eat_kw(Kw::DEFAULT) {
-                            self.whole_number()?;
-                        }
-                    }
-                    Kw::REUSE => {
-                        self.expect_kw(Kw::INTERVAL)?;
-                        if !self.eat_kw(Kw::DEFAULT) {
-                            self.days()?;
-                        }
-                    }
-                    _ => {
-                        self.expect_kw(Kw::CURRENT)?;
-                        self.eat_any(&[Kw::DEFAULT, Kw::OPTIONAL]);
-                    }
+                _ => {
+                    self.expect_kw(Kw::CURRENT)?;
+                    O::RequireCurrent(match self.eat_any(&[Kw::DEFAULT, Kw::OPTIONAL]) {
+                        None => Some(true),
+                        Some(Kw::DEFAULT) => None,
+                        Some(_) => Some(false),
+                    })
                 }
-            }
-            _ => return Ok(None),
-        }
-        Ok(Some(AccountOption::Other(self.text_since(start))))
+            },
+        };
+        Ok(Some(option))
     }
 
-    fn days(&mut self) -> Result<()> {
-        self.whole_number()?;
-        self.expect_kw(Kw::DAY)
+    fn days(&mut self) -> Result<u64> {
+        let days = self.whole_number()?;
+        self.expect_kw(Kw::DAY)?;
+        Ok(days)
     }
 
     pub(crate) fn grant(&mut self) -> Result<Statement> {
@@ -470,7 +467,6 @@ impl Parser<'_> {
     }
 
     fn role_or_dynamic(&mut self) -> Result<Privilege> {
-        let quoted = self.kind() != TokenKind::Word;
         let user = self.ident_or_text()?;
         if self.kind() == TokenKind::UserVar {
             let host = self.user_var_name()?;
@@ -478,8 +474,7 @@ impl Parser<'_> {
         }
         let listed = self.kind() == TokenKind::Open;
         let columns = if listed { self.parenthesised(Self::ident)? } else { Vec::new() };
-        let name = if quoted { user } else { user.to_ascii_uppercase() };
-        Ok(Privilege::Named(name, columns))
+        Ok(Privilege::Named(user, columns))
     }
 
     fn grant_object(&mut self) -> Result<GrantObject> {

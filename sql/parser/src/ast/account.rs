@@ -84,16 +84,74 @@ pub struct AlterUser {
 /// An option after the accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccountOption {
-    /// ACCOUNT LOCK.
-    Lock,
-    /// ACCOUNT UNLOCK.
-    Unlock,
-    /// PASSWORD EXPIRE.
-    PasswordExpire,
+    /// ACCOUNT LOCK or UNLOCK.
+    Lock(bool),
+    /// PASSWORD EXPIRE: at once.
+    Expire,
+    /// PASSWORD EXPIRE DEFAULT, NEVER or INTERVAL n DAY.
+    Lifetime(Lifetime),
+    /// PASSWORD HISTORY; none is DEFAULT.
+    History(Option<u64>),
+    /// PASSWORD REUSE INTERVAL, in days; none is DEFAULT.
+    ReuseDays(Option<u64>),
+    /// PASSWORD REQUIRE CURRENT, OPTIONAL is false; none is DEFAULT.
+    RequireCurrent(Option<bool>),
+    /// FAILED_LOGIN_ATTEMPTS.
+    Attempts(u64),
+    /// PASSWORD_LOCK_TIME, in days; none is UNBOUNDED.
+    LockDays(Option<u64>),
+    /// REQUIRE.
+    Require(Require),
+    /// A limit of WITH.
+    Limit(LimitKind, u64),
     /// COMMENT 'text'.
     Comment(Vec<u8>),
-    /// Any other known option, as canonical text: `REQUIRE SSL`, `MAX_QUERIES_PER_HOUR 3`.
-    Other(String),
+    /// ATTRIBUTE 'object'.
+    Attribute(Vec<u8>),
+}
+
+/// When a password expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// DEFAULT.
+    Default,
+    /// NEVER.
+    Never,
+    /// INTERVAL n DAY.
+    Days(u64),
+}
+
+/// What a connection must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Require {
+    /// NONE.
+    None,
+    /// SSL.
+    Ssl,
+    /// X509.
+    X509,
+    /// SUBJECT, ISSUER, CIPHER, as far as they were written.
+    Specified {
+        /// SUBJECT.
+        subject: Option<Vec<u8>>,
+        /// ISSUER.
+        issuer: Option<Vec<u8>>,
+        /// CIPHER.
+        cipher: Option<Vec<u8>>,
+    },
+}
+
+/// What WITH limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitKind {
+    /// MAX_QUERIES_PER_HOUR.
+    Queries,
+    /// MAX_UPDATES_PER_HOUR.
+    Updates,
+    /// MAX_CONNECTIONS_PER_HOUR.
+    Connections,
+    /// MAX_USER_CONNECTIONS.
+    AtOnce,
 }
 
 /// Which roles SET ROLE, DEFAULT ROLE and GRANT .. AS .. WITH ROLE mean.
@@ -136,7 +194,7 @@ pub struct SetPassword {
 pub enum Privilege {
     /// ALL [PRIVILEGES].
     All,
-    /// A static or dynamic privilege, upper case: `SELECT`, `CREATE TEMPORARY TABLES`, `BACKUP_ADMIN`; with its columns.
+    /// A static privilege in capitals (`SELECT`, `CREATE TEMPORARY TABLES`), with its columns, or a dynamic one as written.
     /// A word that is no static privilege may also be a role: the statement's `on` tells.
     Named(String, Vec<String>),
     /// A role with a host: `'r'@'h'`.
