@@ -1,4 +1,4 @@
-//! Immutable definitions of schemas, tables, views and accounts.
+//! Immutable definitions of schemas, tables and views.
 //!
 //! 1. An expression of a definition is kept as the text that MySQL prints of it, with unqualified columns;
 //!    who evaluates it binds it again, to the table as it is then.
@@ -22,19 +22,6 @@ pub struct SchemaDef {
     pub name: String,
     /// Default collation of its tables.
     pub collation: Collation,
-}
-
-/// Who may log in, and how the password is checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// User name.
-    pub user: String,
-    /// Host part: `localhost` is all that root has so far.
-    pub host: String,
-    /// Authentication plugin.
-    pub plugin: String,
-    /// What the plugin stores; empty means no password.
-    pub auth_string: Vec<u8>,
 }
 
 /// What an INSERT that does not name the column stores.

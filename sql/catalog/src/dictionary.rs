@@ -5,13 +5,15 @@
 //!    crash either all of its rows are there or none. 3. The in-memory maps are changed only after
 //!    the commit.
 
+use crate::accounts::{PublishedAccounts, all_mighty};
 use crate::brief::Brief;
 use crate::definition::Definition;
 use crate::names::Names;
 use crate::open::OpenHandles;
 use crate::statistics::Upkeep;
 use crate::virtuals::{VIRTUAL_SCHEMAS, VirtualRef, virtual_schema, virtual_schema_def};
-use crate::{Account, CatalogError, FullName, NameEntry, SchemaDef, TableDef};
+use crate::{CatalogError, FullName, NameEntry, SchemaDef, TableDef};
+use access::{AccountName, ProxyGrant};
 use base::{IndexId, SpaceId, TableId};
 use engine::{Client, Engine, Table, TableSpec};
 use mdl::Mdl;
@@ -24,7 +26,6 @@ use value::{Collation, ColumnType, Datum, KeyPart, KeySpec, Kind};
 
 instrument::classes! {
     static SCHEMAS: MutexClass = "wait/synch/mutex/sql/schemata";
-    static ACCOUNTS: MutexClass = "wait/synch/mutex/sql/acl_cache";
 }
 
 /// Most bytes of a body in one row.
@@ -87,7 +88,7 @@ pub struct Catalog {
     mdl: Arc<Mdl>,
     names: Names,
     schemas: Mutex<BTreeMap<String, Arc<SchemaDef>>>,
-    accounts: Mutex<Arc<Vec<Account>>>,
+    pub(crate) accounts: PublishedAccounts,
     pub(crate) virtuals: OnceLock<Vec<VirtualRef>>,
     pub(crate) upkeep: Upkeep,
     pub(crate) read_only: LocalAtomic<u32>,
@@ -127,7 +128,7 @@ impl Catalog {
         let catalog = Catalog {
             names: Names::new(Arc::clone(&mdl)),
             schemas: Mutex::new(&SCHEMAS, BTreeMap::new()),
-            accounts: Mutex::new(&ACCOUNTS, Arc::new(Vec::new())),
+            accounts: PublishedAccounts::default(),
             virtuals: OnceLock::new(),
             upkeep: Upkeep::default(),
             read_only: LocalAtomic::new(ReadOnly::No as u32),
@@ -137,7 +138,7 @@ impl Catalog {
         catalog.load_schemas()?;
         let live = catalog.load_names()?;
         catalog.load_accounts()?;
-        if catalog.accounts().is_empty() {
+        if catalog.accounts().all().is_empty() {
             catalog.bootstrap(&mut catalog.engine.client()?)?;
         }
         let catalog = Arc::new(catalog);
@@ -245,23 +246,6 @@ impl Catalog {
         self.names.known(schema, name)?.brief().map(|brief| brief.space.is_none())
     }
 
-    /// The accounts as they are now.
-    pub fn accounts(&self) -> Arc<Vec<Account>> {
-        Arc::clone(&self.accounts.lock())
-    }
-
-    /// Stores an account, replacing one of the same user and host; durable on return.
-    pub fn set_account(&self, client: &mut Client, account: &Account) -> Result<(), CatalogError> {
-        let row = [
-            Datum::Bytes(account.user.as_bytes()),
-            Datum::Bytes(account.host.as_bytes()),
-            Datum::Bytes(account.plugin.as_bytes()),
-            Datum::Bytes(&account.auth_string),
-        ];
-        self.transact(client, |c, client| c.put(client, System::Accounts, &row))?;
-        self.load_accounts()
-    }
-
     /// Runs `change` as one transaction that is durable when this returns.
     pub(crate) fn transact<T, E: From<CatalogError>>(
         &self,
@@ -345,13 +329,12 @@ impl Catalog {
     }
 
     fn bootstrap(&self, client: &mut Client) -> Result<(), CatalogError> {
-        let root = Account {
-            user: "root".into(),
-            host: "localhost".into(),
-            plugin: "caching_sha2_password".into(),
-            auth_string: Vec::new(),
-        };
-        self.set_account(client, &root)
+        let mut root = all_mighty(AccountName::new("root", "localhost"), "caching_sha2_password");
+        let granted_us = i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
+        root.changed_us = granted_us;
+        let proxy = ProxyGrant { with_grant: true, grantor: "boot@".into(), granted_us };
+        root.grants.proxies.insert(AccountName::default(), proxy);
+        self.change_accounts(client, &[root], &[])
     }
 
     fn load_schemas(&self) -> Result<(), CatalogError> {
@@ -435,25 +418,6 @@ impl Catalog {
             (space, name.unwrap_or_default() + &why)
         });
         engine::Error::RedoNotApplied { files: named.collect() }
-    }
-
-    fn load_accounts(&self) -> Result<(), CatalogError> {
-        let mut found = Vec::new();
-        self.each_row_of(System::Accounts, &[], |c, row| {
-            found.push(Account {
-                user: c.column_text(System::Accounts, row, 0)?,
-                host: c.column_text(System::Accounts, row, 1)?,
-                plugin: c.column_text(System::Accounts, row, 2)?,
-                auth_string: c
-                    .column(System::Accounts, row, 3)?
-                    .as_bytes()
-                    .unwrap_or_default()
-                    .to_vec(),
-            });
-            Ok(())
-        })?;
-        *self.accounts.lock() = Arc::new(found);
-        Ok(())
     }
 
     fn system(&self, which: System) -> Arc<Table> {
@@ -554,6 +518,6 @@ impl Catalog {
     }
 }
 
-fn bad(object: &str, what: &'static str) -> CatalogError {
+pub(crate) fn bad(object: &str, what: &'static str) -> CatalogError {
     CatalogError::BadDefinition { object: object.to_string(), what }
 }

@@ -13,6 +13,7 @@
 //!    it cached equals the published one; both checks are loads. Definitions change under X only.
 //! 3. The dictionary rows are the truth. Files and lock objects follow them, never lead.
 
+mod accounts;
 mod alter;
 mod brief;
 mod cache;
@@ -38,12 +39,13 @@ mod stored;
 mod temporary;
 mod virtuals;
 
+pub use accounts::all_mighty;
 pub use alter::{Alter, CopyRows, FullName, Work};
 pub use cache::{Lasting, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{
-    Account, CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef,
-    TableDef, ViewDef, listed,
+    CheckDef, ColumnDef, DefaultValue, Generated, IndexAttributes, IndexDef, SchemaDef, TableDef,
+    ViewDef, listed,
 };
 pub use definition::Definition;
 pub use dictionary::{Catalog, ReadOnly, system_tables};

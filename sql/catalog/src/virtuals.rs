@@ -5,6 +5,7 @@
 //! 3. Names in `information_schema`, its own included, ignore case; those of the others do not.
 
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
+use access::Rights;
 use base::PAGE_BYTES;
 use instrument::{Figures, PageFigures, PreparedReport};
 use std::fmt;
@@ -47,6 +48,10 @@ pub trait Viewer {
     fn list(&self, which: ServerList) -> Vec<(String, String)>;
     /// The account as messages write it: `'root'@'localhost'`.
     fn account(&self) -> String;
+    /// What the reader may do: everything where nobody is asked.
+    fn rights(&self) -> &Rights {
+        Rights::of_server()
+    }
     /// The sessions that are there.
     fn processes(&self) -> Vec<ProcessRow>;
     /// Who is and was connected; none where nobody counts them.
