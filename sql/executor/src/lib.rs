@@ -128,6 +128,9 @@ impl Context<'_> {
                 shows_locked: self.client.shows_locked(),
                 ..expr::build::Settings::of(self.env)
             },
+            rights: self.env.rights(),
+            needs: Vec::new(),
+            makes_view: false,
             variables: self.env,
             assigned: Vec::new(),
             tables: self.tables,

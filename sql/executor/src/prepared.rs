@@ -20,8 +20,12 @@ use parser::ast::Statement;
 use parser::digest::Digest;
 use planner::Plan;
 use planner::parameters::{Parameter, Parameters};
+use std::cell::Cell;
 use std::sync::Arc;
 use value::Datum;
+
+/// The state of rights in which no session is.
+const NOT_ASKED: u64 = u64::MAX;
 
 /// A compiled statement of one session.
 pub struct Prepared {
@@ -34,13 +38,16 @@ pub struct Prepared {
     announced: bool,
     /// What becomes of the rows of a query.
     used: Use,
+    /// The state of the session's rights that it may be run in.
+    allowed_in: Cell<u64>,
 }
 
 impl Prepared {
     /// The session's use of a program whose tables it has opened.
     pub(crate) fn of(program: Arc<Program>) -> Prepared {
         let (program, place) = (Own::new(program), Place::default());
-        Prepared { program, place, retyped: None, announced: false, used: Use::Shown }
+        let allowed_in = Cell::new(NOT_ASKED);
+        Prepared { program, place, retyped: None, announced: false, used: Use::Shown, allowed_in }
     }
 
     /// Result columns; empty for a statement without a result set.
@@ -86,9 +93,14 @@ impl Prepared {
     /// Locks the tables; false when one of them is not what it was planned for.
     ///
     /// # Errors
-    /// Lock errors.
+    /// What it needs is not granted any more; lock errors.
     #[inline]
     pub fn relock(&self, context: &mut Context<'_>) -> Result<bool, SqlError> {
+        let state = context.env.rights_state();
+        if self.allowed_in.get() != state {
+            self.program.check_rights(context)?;
+            self.allowed_in.set(state);
+        }
         if context.tables.tables_are_locked() {
             context.tables.admit_names(&self.program.named)?;
         }
@@ -132,6 +144,7 @@ impl Prepared {
     pub fn take_over(&mut self, other: Prepared) {
         self.count_again();
         (self.program, self.retyped) = (other.program, None);
+        self.allowed_in.set(NOT_ASKED);
     }
 
     /// A statement that was prepared is prepared again, as its tables have changed. That more is known of their rows counts
@@ -158,6 +171,7 @@ impl Prepared {
         let made = Program::compile(&self.program.statement, context, open)?;
         let digest = self.program.digest.clone();
         (self.program, self.retyped) = (Own::new(made.digested(digest)), None);
+        self.allowed_in.set(NOT_ASKED);
         Ok(())
     }
 

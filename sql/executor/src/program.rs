@@ -8,6 +8,7 @@
 use crate::point::PointSelect;
 use crate::program_reuse::Terms;
 use crate::{Context, explain, maintain, show, views};
+use access::Needs;
 use catalog::{NameEntry, NamedTable, TableRef};
 use expr::{Environment, SqlError, WarningLevel};
 use mdl::Mode;
@@ -78,6 +79,8 @@ pub struct Program {
     pub(crate) shows_locked: bool,
     /// Of a text whose literals were cut out.
     pub(crate) terms: Option<Terms>,
+    /// What it needs of the tables that it names.
+    pub(crate) needs: Needs,
     /// Of the text that it was made of, and of every other one that has this program.
     pub(crate) digest: Option<Arc<Digest>>,
 }
@@ -129,6 +132,7 @@ impl Program {
             sets_variables: statement.hints().iter().any(|h| h.list.iter().any(is_variable)),
             shows_locked: context.client.shows_locked(),
             terms: None,
+            needs: Needs::default(),
             digest: None,
         };
         let Open { literals, parameters, cut, .. } = open;
@@ -136,6 +140,7 @@ impl Program {
         let mut planning = PlanContext { literals, parameters, ..context.planning() };
         let planned = plan(statement, &mut planning);
         let (warnings, literals) = (planning.warnings, planning.literals);
+        made.needs = Needs(planning.needs);
         let parameters = planning.parameters;
         made.named = context.tables.take_names();
         let planned = planned.map_err(|error| preceded(error, &warnings, statement, context))?;
@@ -170,6 +175,19 @@ impl Program {
     /// As compiled, of a text with this digest.
     pub(crate) fn digested(self, digest: Option<Arc<Digest>>) -> Arc<Program> {
         Arc::new(Program { digest, ..self })
+    }
+
+    /// Whether the session may run it.
+    ///
+    /// # Errors
+    /// 1142, 1143, 1227, 1356.
+    #[cold]
+    pub(crate) fn check_rights(&self, context: &Context<'_>) -> Result<(), SqlError> {
+        let rights = context.env.rights();
+        if !self.needs.0.is_empty() {
+            self.needs.check(rights, &context.tables.catalog().accounts())?;
+        }
+        Ok(())
     }
 
     /// Counts that it locks its tables for a run, as `table_lock_waits_summary_by_table` shows it.

@@ -82,7 +82,8 @@ impl Program {
         };
         let nodes = nodes + self.columns.len();
         let digest = self.digest.as_ref().map_or(0, |digest| digest.text.len());
-        size_of::<Program>() + nodes * node + text_bytes * BYTES_PER_TEXT_BYTE + digest
+        let needs = self.needs.bytes();
+        size_of::<Program>() + nodes * node + text_bytes * BYTES_PER_TEXT_BYTE + digest + needs
     }
 
     /// Whether it was measured with a literal's value, so that other values may ask for another program.
@@ -103,6 +104,7 @@ impl Program {
         self: &Arc<Program>,
         context: &mut Context<'_>,
     ) -> Result<Option<Prepared>, SqlError> {
+        self.check_rights(context)?;
         if context.tables.tables_are_locked() {
             context.tables.admit_names(&self.named)?;
         }

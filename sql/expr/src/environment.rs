@@ -63,6 +63,14 @@ pub trait Environment: catalog::Viewer + Variables {
     fn connection_collation(&self) -> value::Collation;
     /// Default collation of new databases.
     fn server_collation(&self) -> value::Collation;
+    /// CURRENT_ROLE(): the active roles.
+    fn active_roles(&self) -> String {
+        "NONE".to_string()
+    }
+    /// Counts how often the session's rights became others.
+    fn rights_state(&self) -> u64 {
+        0
+    }
     /// Bits of `sql_mode`.
     fn sql_mode(&self) -> u64;
     /// Bits of `optimizer_switch`.

@@ -47,6 +47,13 @@ pub enum SqlError {
     Followed(Box<SqlError>, u16, String),
 }
 
+impl From<access::Denied> for SqlError {
+    fn from(denied: access::Denied) -> SqlError {
+        let (number, state) = denied.code();
+        SqlError::Other(number, state, denied.to_string())
+    }
+}
+
 impl From<CatalogError> for SqlError {
     fn from(error: CatalogError) -> Self {
         match error {

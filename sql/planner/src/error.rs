@@ -20,6 +20,8 @@ expr::error_table! {
         InvalidView(schema, name) =
             1356 "HY000" "View '{schema}.{name}' references invalid table(s) or column(s) or function(s) or \
                           definer/invoker of view lack rights to use them";
+        /// A view's definer who is not there.
+        NoSuchDefiner(account) = 1449 "HY000" "The user specified as a definer ({account}) does not exist";
         /// A stored definition that does not parse.
         UnreadableDefinition(text) = 1812 "HY000" "Definition of '{text}' cannot be read";
         /// An index hint, or ALTER INDEX, of an index that is not there.

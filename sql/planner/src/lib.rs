@@ -20,6 +20,7 @@ pub mod hints;
 pub mod literals;
 pub mod logical;
 mod make;
+mod needs;
 pub mod parameters;
 mod physical;
 pub mod plan;
@@ -68,6 +69,12 @@ pub struct PlanContext<'a> {
     pub warnings: Vec<(u16, String)>,
     /// Until when to wait for metadata locks.
     pub deadline: Deadline,
+    /// What the session may do.
+    pub rights: &'a access::Rights,
+    /// What the statement needs, as far as it has been resolved.
+    pub needs: Vec<access::Need>,
+    /// The query is that of a view that is made.
+    pub makes_view: bool,
     /// EXPLAIN: outer references are noted (1276).
     pub explains: bool,
 }

@@ -150,6 +150,8 @@ pub struct Leaf {
     pub lock: Option<RowLock>,
     /// Sets of columns that no two rows agree in, all NOT NULL.
     pub keys: Vec<Vec<usize>>,
+    /// What the statement needs of it, by number; none of what needs nothing.
+    pub need: Option<usize>,
 }
 
 /// A column of a leaf.

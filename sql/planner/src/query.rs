@@ -51,6 +51,9 @@ fn plan(
     copied: bool,
 ) -> Result<QueryStatement, SqlError> {
     let into = query.into.as_ref().map(into_target).transpose()?;
+    if matches!(into, Some(IntoTarget::Outfile { .. } | IntoTarget::Dumpfile(_))) {
+        context.need_global(access::Privileges::FILE)?;
+    }
     let count_all = counts_all(&query.body);
     let resolved = resolve(context, query)?;
     if let Some(IntoTarget::Variables(names)) = &into

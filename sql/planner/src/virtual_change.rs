@@ -8,6 +8,7 @@ use crate::error::PlanError;
 use crate::plan::{VirtualChange, VirtualPlan};
 use crate::query::plan_query;
 use crate::query_plan::{LeafDef, LeafLayout, QueryPlan, QueryStatement};
+use access::Privileges;
 use catalog::{TableDef, VirtualRef};
 use expr::SqlError;
 use parser::ast::{self, ColumnRef, Expr, Query, QueryBody, Select, SelectItem, TableFactor};
@@ -42,6 +43,7 @@ fn plan_update(
     let Some((factor, table)) = only_table(context, &update.tables, "UPDATE")? else {
         return Ok(None);
     };
+    need(context, &table, Privileges::UPDATE)?;
     let mut columns = Vec::new();
     let mut values = Vec::new();
     for assignment in &update.assignments {
@@ -73,6 +75,7 @@ fn plan_delete(
     let Some((factor, table)) = only_table(context, &delete.tables, "DELETE")? else {
         return Ok(None);
     };
+    need(context, &table, Privileges::DELETE)?;
     let query = Query {
         with: delete.with.clone(),
         order_by: delete.order_by.clone(),
@@ -90,6 +93,7 @@ fn plan_insert(
 ) -> Result<Option<VirtualPlan>, SqlError> {
     // A name without a schema is the business of whoever opens the table.
     let Ok(Some(table)) = context.virtual_table(&insert.table) else { return Ok(None) };
+    need(context, &table, Privileges::INSERT)?;
     let def = table.def();
     let columns: Vec<usize> = match &insert.columns {
         Some(listed) if !listed.is_empty() => {
@@ -135,6 +139,16 @@ fn plan_insert(
     }
     let change = VirtualChange::Insert { columns, rows };
     Ok(Some(VirtualPlan { table, query, change, ignore: insert.ignore }))
+}
+
+/// Asks for the table, all of its columns.
+fn need(
+    context: &mut PlanContext<'_>,
+    table: &VirtualRef,
+    privileges: Privileges,
+) -> Result<(), SqlError> {
+    let def = table.def();
+    context.need_table(None, (&def.schema, &def.name), privileges).map(|_| ())
 }
 
 /// The virtual table that is changed, if one is named.

@@ -33,7 +33,7 @@ pub fn create_view(
     }
     let text = String::from_utf8_lossy(&create.text).trim().to_string();
     refuse(create, &text)?;
-    let plan = planner::query::plan_query(&mut context.planning(), &create.query)?;
+    let plan = planner::query::plan_query(&mut of_view(context), &create.query)?;
     for (table, _) in &plan.tables {
         let def = context.tables.def(*table);
         if def.temporary {
@@ -52,7 +52,7 @@ pub fn create_view(
     });
     let names = if own_names { &texts.names } else { &create.columns };
     let columns = result_columns(names, &plan, true, context)?;
-    let block = planner::resolve::resolve(&mut context.planning(), &create.query)?.block;
+    let block = planner::resolve::resolve(&mut of_view(context), &create.query)?.block;
     let updatable =
         create.algorithm != ViewAlgorithm::TempTable && planner::resolve::is_updatable(&block);
     if create.check.is_some() && !updatable {
@@ -67,6 +67,11 @@ pub fn create_view(
     let how = (create.or_replace, must_exist);
     catalog.create_view(context.client, context.tables, def, how, deadline)?;
     Ok(Outcome::default())
+}
+
+/// Planning of the query of a view that is made.
+fn of_view<'c>(context: &'c mut Context<'_>) -> planner::PlanContext<'c> {
+    planner::PlanContext { makes_view: true, ..context.planning() }
 }
 
 /// What the dictionary keeps of a view besides its columns.

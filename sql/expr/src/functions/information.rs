@@ -165,8 +165,8 @@ fn current_user<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     Ok(catalog::Viewer::account(c.env).replace('\'', "").into())
 }
 
-fn current_role<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(Value::Datum(Datum::Bytes(b"NONE")))
+fn current_role<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    Ok(c.env.active_roles().into())
 }
 
 fn graphml<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {

@@ -4,9 +4,9 @@
 //!    block (a view) moves them to the tables that it is made of. 2. Names are resolved in MySQL's order: FROM,
 //!    WHERE, SET, ORDER BY. 3. A subquery does not read a target, but in a derived table, whose rows are kept.
 
-use super::Resolver;
 use super::names::Scope;
 use super::updatable::{check_of, is_join, is_target, not_a_column, several_tables, view_of};
+use super::{Resolver, WritePrivileges};
 use crate::PlanContext;
 use crate::error::PlanError;
 use crate::logical::{Block, Leaf, Source, conjunction, conjuncts, subquery_of};
@@ -16,6 +16,7 @@ use crate::plan::{ChangePlan, ChangeTarget, Found, InsertValue, Output, ResultCo
 use crate::query_plan::{Node, QueryStatement, Read, RowLock};
 use crate::stats::Sampled;
 use crate::transform::transform;
+use access::Privileges;
 use catalog::{TableCache, TableDef, TableRef};
 use expr::SqlError;
 use expr::build::Settings;
@@ -164,6 +165,15 @@ impl Resolver<'_, '_> {
         self.enter_hints(number, written.hints);
         self.scopes.push(Scope { number, ..Scope::new("field list") });
         self.writing = written.writing.clone();
+        let several = is_several(written.tables);
+        self.write_privileges = match written.verb {
+            // The targets are known behind FROM.
+            "DELETE" if several => WritePrivileges::All(Privileges::SELECT),
+            "DELETE" => WritePrivileges::All(Privileges::DELETE),
+            // Each column says what is needed of it.
+            _ if several => WritePrivileges::UpdateOrSelect,
+            _ => WritePrivileges::All(Privileges::UPDATE),
+        };
         self.counted = false;
         let from = self.sources(written.tables)?;
         // SET stands before WHERE and is resolved after it.
@@ -197,8 +207,16 @@ impl Resolver<'_, '_> {
         Ok((block, made))
     }
 
+    /// A column that gets another value.
+    fn assigned(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
+        let found = self.place_of(column)?;
+        self.need_column_of(&found, Privileges::UPDATE, false)?;
+        Ok(found)
+    }
+
     fn assignments(&mut self, list: &[ast::Assignment]) -> Result<Vec<Assigned>, SqlError> {
-        let columns = list.iter().map(|a| self.column(&a.column)).collect::<Result<Vec<_>, _>>()?;
+        let columns =
+            list.iter().map(|a| self.assigned(&a.column)).collect::<Result<Vec<_>, _>>()?;
         let mut assigned = Vec::with_capacity(list.len());
         let mut outputs: Vec<Output> = columns.into_iter().map(output).collect();
         for (position, assignment) in list.iter().enumerate() {
@@ -227,12 +245,18 @@ impl Resolver<'_, '_> {
                 .leaf_named(name.schema.as_deref(), &name.name)
                 .ok_or_else(|| SqlError::from(PlanError::NotInMultiDelete(&name.name)))
         };
-        targets.iter().map(leaf).collect()
+        let leaves = targets.iter().map(leaf).collect::<Result<Vec<u16>, _>>()?;
+        for number in &leaves {
+            if let Some(need) = self.scope().leaves[usize::from(*number)].need {
+                self.context.need_more(need, Privileges::DELETE)?;
+            }
+        }
+        Ok(leaves)
     }
 
     /// From the resolved block to the plan.
     fn plan_change(
-        self,
+        mut self,
         mut block: Block,
         written: &Written<'_>,
         what: What<'_>,
@@ -252,6 +276,7 @@ impl Resolver<'_, '_> {
                 self.updated(&block, &written_leaves, &shown, written.verb)?
             }
         };
+        self.need_below_views(&block, &what)?;
         refuse_read(&targets, &written_leaves, &read, written.verb)?;
         block.targets = targets.iter().map(|t| t.leaf).collect();
         for target in &targets {
@@ -292,6 +317,20 @@ impl Resolver<'_, '_> {
         }
         plan.query.query.outputs.clear();
         Ok(plan)
+    }
+
+    /// Asks for the columns of tables that are changed through views.
+    fn need_below_views(&mut self, block: &Block, what: &What<'_>) -> Result<(), SqlError> {
+        let What::Update { assigned, .. } = what else { return Ok(()) };
+        for (output, _) in assigned.iter() {
+            let Expr::Column(place) = block.outputs[*output].value.expr else { continue };
+            let leaf = &block.leaves[usize::from(place.leaf)];
+            let column = &leaf.columns[usize::from(place.column)].result.org_name;
+            if let Some(need) = leaf.need {
+                self.context.need_column(need, column, Privileges::UPDATE, false)?;
+            }
+        }
+        Ok(())
     }
 
     /// The leaves that the assigned columns are of, each once; a view has become its tables.

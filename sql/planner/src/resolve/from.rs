@@ -3,13 +3,15 @@
 use super::change::Writing;
 use super::locking::RequestedLocks;
 use super::names::{Scope, Visible, ambiguous};
-use super::{CteEntry, Resolver};
+use super::{CteEntry, Resolver, WritePrivileges};
 use crate::definition::{CompiledDefinition, parse_view};
 use crate::error::PlanError;
 use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
+use crate::needs::definer_of;
 use crate::plan::{KeyFlags, Output, ResultColumn};
 use crate::query_plan::{JoinKind, RowLock};
+use access::Privileges;
 use catalog::{ColumnDef, DefaultValue, INFORMATION_SCHEMA, TableDef, ViewDef};
 use expr::SqlError;
 use expr::tree::Comparison;
@@ -104,12 +106,19 @@ impl Resolver<'_, '_> {
             return self.cte_leaf(position, alias);
         }
         let name = &self.qualified(&factor.name);
+        let need = self.need_of(name, alias)?;
+        if let Some(need) = need.filter(|_| self.view_schemas.is_empty())
+            && self.lock_of(alias).is_some()
+        {
+            self.context.need_locking(need)?;
+        }
         if let Some(table) = self.context.virtual_table(name)? {
             let def = table.def();
             if let Some(view) = &def.view {
                 let names = (def.schema.clone(), def.name.clone());
                 let columns = table_columns(def, alias);
-                return self.view((view, parse_view(view)), names, (alias, None), columns);
+                let leaf = self.view((view, parse_view(view)), names, (alias, None), columns)?;
+                return Ok(Leaf { need, ..leaf });
             }
             return Ok(Leaf {
                 name: alias.to_string(),
@@ -117,6 +126,7 @@ impl Resolver<'_, '_> {
                 columns: table_columns(def, alias),
                 source: Source::Virtual(table.clone()),
                 null_row: false,
+                need,
                 hints: IndexChoice::default(),
                 lock: None,
                 keys: Vec::new(),
@@ -137,7 +147,8 @@ impl Resolver<'_, '_> {
             let columns = table_columns(def, alias);
             let schema = def.schema.clone();
             let query = CompiledDefinition::of(self.context.tables, table)?.query.clone();
-            return self.view((&view, query), (schema, name), (alias, lock), columns);
+            let leaf = self.view((&view, query), (schema, name), (alias, lock), columns)?;
+            return Ok(Leaf { need, ..leaf });
         }
         Ok(Leaf {
             name: alias.to_string(),
@@ -145,10 +156,34 @@ impl Resolver<'_, '_> {
             columns: table_columns(def, alias),
             source: Source::Table(table),
             null_row: false,
+            need,
             hints: index_choice(def, factor)?,
             lock,
             keys: unique_keys(def),
         })
+    }
+
+    /// Asks for a table, as this FROM uses it.
+    fn need_of(&mut self, name: &ast::ObjectName, alias: &str) -> Result<Option<usize>, SqlError> {
+        let schema = self.context.schema_of(name)?;
+        if self.context.tables.is_temporary(&schema, &name.name) {
+            return Ok(None);
+        }
+        let definer = self.definers.last().cloned().flatten();
+        let virtual_schema = catalog::virtual_schema(&schema);
+        let schema = virtual_schema.unwrap_or(&schema);
+        let (definer, name) = (definer.as_ref(), (schema, &*name.name));
+        if !self.writing.includes(alias) {
+            return self.context.need_table(definer, name, Privileges::SELECT);
+        }
+        match self.write_privileges {
+            // Of several tables those are updated of which a column may be.
+            WritePrivileges::UpdateOrSelect => {
+                let updates = self.context.need_table(definer, name, Privileges::UPDATE);
+                updates.or_else(|_| self.context.need_table(definer, name, Privileges::SELECT))
+            }
+            WritePrivileges::All(privileges) => self.context.need_table(definer, name, privileges),
+        }
     }
 
     /// A name inside of a view lies in the view's own schema.
@@ -171,6 +206,12 @@ impl Resolver<'_, '_> {
         let ctes = std::mem::take(&mut self.ctes);
         let locking = std::mem::replace(&mut self.locking, RequestedLocks::of_view(lock));
         self.view_schemas.push(view.database.clone());
+        let around_definer = self.definers.last().cloned().flatten();
+        let own_definer = definer_of(view, (&schema, &name));
+        if let Some(definer) = &own_definer {
+            self.context.need_definer(definer)?;
+        }
+        self.definers.push(own_definer.or(around_definer));
         if self.writing.includes(alias) {
             self.writing_inside = Writing::All;
         }
@@ -182,9 +223,10 @@ impl Resolver<'_, '_> {
         self.set_collation(around);
         self.writing_inside = Writing::Nothing;
         self.view_schemas.pop();
+        self.definers.pop();
         (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
         let block = block.map_err(|e| match e.parts().0 {
-            1054 | 1109 | 1146 | 1049 | 1305 | 1356 => invalid(),
+            1054 | 1109 | 1146 | 1049 | 1305 | 1356 | 1142 | 1143 => invalid(),
             _ => e,
         })?;
         if block.outputs.len() != columns.len() {
@@ -319,6 +361,9 @@ impl Resolver<'_, '_> {
             let a = scope.column(column.leaf, column.column);
             let b = scope.column(other.leaf, other.column);
             let (a, b) = (self.padded(a), self.padded(b));
+            for side in [&a, &b] {
+                self.need_column_of(side, Privileges::SELECT, false)?;
+            }
             on.push(self.build.compare(Comparison::Eq, a, b)?.expr);
         }
         let once = |side: &[Visible]| {
@@ -347,8 +392,7 @@ impl Resolver<'_, '_> {
             }
             let shown: Vec<Output> =
                 scope.visible.iter().map(|v| output(scope, v.leaf, v.column)).collect();
-            outputs.extend(shown.into_iter().map(|output| self.padded_output(output)));
-            return Ok(());
+            return self.add_starred(shown, outputs);
         };
         let Some(leaf) = scope.leaf_named(name.schema.as_deref(), &name.name) else {
             return Err(PlanError::NoSuchTable(&name.name).into());
@@ -356,7 +400,19 @@ impl Resolver<'_, '_> {
         let columns = &scope.leaves[usize::from(leaf)].columns;
         let listed = (0..columns.len()).filter(|p| columns[*p].listed);
         let shown: Vec<Output> = listed.map(|p| output(scope, leaf, p)).collect();
-        outputs.extend(shown.into_iter().map(|output| self.padded_output(output)));
+        self.add_starred(shown, outputs)
+    }
+
+    /// Adds the columns of a `*`.
+    fn add_starred(
+        &mut self,
+        shown: Vec<Output>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), SqlError> {
+        for output in shown {
+            self.need_column_of(&output.value, Privileges::SELECT, true)?;
+            outputs.push(self.padded_output(output));
+        }
         Ok(())
     }
 
@@ -494,6 +550,7 @@ pub(crate) fn derived_leaf(
         source: Source::Derived { block: Box::new(block), lateral },
         columns,
         null_row: false,
+        need: None,
         hints: IndexChoice::default(),
         lock: None,
     })

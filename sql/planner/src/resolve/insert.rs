@@ -3,7 +3,6 @@
 //! 1. Leaf 0 is the target: in VALUES the row in the making, so that a value may look at columns before it.
 //!    2. VALUES with a subquery is planned as a query.
 
-use super::Resolver;
 use super::change::{Writing, refuse_generated};
 use super::names::{Scope, Visible};
 use super::on_duplicate::{
@@ -12,6 +11,7 @@ use super::on_duplicate::{
 use super::updatable::{
     check_of, condition_of, is_join, is_target, not_a_column, several_tables, view_of,
 };
+use super::{Resolver, WritePrivileges};
 use crate::PlanContext;
 use crate::error::PlanError;
 use crate::hints::StatementHints;
@@ -20,6 +20,7 @@ use crate::plan::{InsertPlan, InsertSource, InsertValue, InsertView, RowCheck};
 use crate::query::plan_copied;
 use crate::query_plan::QueryStatement;
 use crate::transform::transform;
+use access::Privileges;
 use catalog::{TableDef, TableRef};
 use expr::{Expr, SqlError};
 use mdl::Mode;
@@ -44,6 +45,7 @@ pub fn plan_insert(
     // `()` lists what no list does.
     let listed = insert.columns.as_deref().filter(|columns| !columns.is_empty());
     let columns = target_columns(&target, listed)?;
+    need_columns(context, &target, &columns, listed.is_none())?;
     let Target { table, leaf, view, mut tables, .. } = target;
     let new_row = new_row(insert, &leaf, &columns)?;
     let is_select = matches!(insert.source, ast::InsertSource::Query(_));
@@ -103,9 +105,9 @@ pub fn plan_insert(
 fn new_row(insert: &ast::Insert, target: &Leaf, columns: &[usize]) -> Result<Leaf, SqlError> {
     match &insert.row_alias {
         Some((alias, names)) => {
-            renamed(Leaf { name: alias.clone(), ..target.clone() }, columns, names)
+            renamed(Leaf { name: alias.clone(), need: None, ..target.clone() }, columns, names)
         }
-        None => Ok(Leaf { name: String::new(), ..target.clone() }),
+        None => Ok(Leaf { name: String::new(), need: None, ..target.clone() }),
     }
 }
 
@@ -221,6 +223,8 @@ pub(super) struct Target {
     /// The columns that can be named: name, position, whether it is meant without a list.
     shown: Vec<(String, usize, bool)>,
     pub(super) view: Option<InsertView>,
+    /// What the statement needs of the view.
+    view_need: Option<usize>,
     pub(super) tables: Vec<(TableRef, Mode)>,
 }
 
@@ -228,15 +232,26 @@ pub(super) fn target(
     context: &mut PlanContext<'_>,
     insert: &ast::Insert,
 ) -> Result<Target, SqlError> {
+    let schema = context.schema_of(&insert.table)?;
+    let privileges = privileges_of(insert);
+    let asked = context.needs.len();
+    let name = (&*schema, &*insert.table.name);
+    let need = match context.tables.is_temporary(name.0, name.1) {
+        true => None,
+        false => context.need_table(None, name, privileges)?,
+    };
     let table = context.open(&insert.table, Mode::SW)?;
     let def = context.tables.def(table);
     if def.view.is_some() {
+        // As a table of FROM it is asked for again.
+        context.needs.truncate(asked);
         return view_target(context, insert);
     }
-    let leaf = target_leaf(def, table, &insert.table.name);
+    let leaf = Leaf { need, ..target_leaf(def, table, &insert.table.name) };
     let named = def.columns.iter().enumerate().filter(|(_, c)| !c.hidden);
     let shown = named.map(|(position, c)| (c.name.clone(), position, c.is_listed())).collect();
-    Ok(Target { table, leaf, shown, view: None, tables: vec![(table, Mode::SW)] })
+    let tables = vec![(table, Mode::SW)];
+    Ok(Target { table, leaf, shown, view: None, view_need: None, tables })
 }
 
 /// The table below a view: its columns are plain ones, each shown once.
@@ -245,6 +260,7 @@ fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Ta
     let mut resolver = Resolver::new(context);
     resolver.scopes.push(Scope::new("field list"));
     resolver.writing = Writing::All;
+    resolver.write_privileges = WritePrivileges::All(privileges_of(insert));
     let factor = ast::TableFactor::named(insert.table.clone());
     let from = resolver.sources(&[ast::TableRef::Table(factor)])?;
     let view_leaf = resolver.scope().leaves[0].clone();
@@ -296,10 +312,40 @@ fn view_target(context: &mut PlanContext<'_>, insert: &ast::Insert) -> Result<Ta
     let shown =
         of_leaf.map(|(position, (_, column))| (name_of(position).to_string(), *column, true));
     let shown: Vec<_> = shown.collect();
-    let mut leaf = target_leaf(context.tables.def(table), table, &insert.table.name);
+    let need = block.leaves[usize::from(leaf)].need;
+    let mut leaf =
+        Leaf { need, ..target_leaf(context.tables.def(table), table, &insert.table.name) };
+    let view_need = view_leaf.need;
     show_only(&mut leaf, &shown);
     let view = Some(InsertView { name: view.full_name(), check, visible });
-    Ok(Target { table, leaf, shown, view, tables })
+    Ok(Target { table, leaf, shown, view, view_need, tables })
+}
+
+/// What an INSERT needs of its table.
+fn privileges_of(insert: &ast::Insert) -> Privileges {
+    let deletes = if insert.replace { Privileges::DELETE } else { Privileges::NONE };
+    let updates =
+        if insert.on_duplicate.is_empty() { Privileges::NONE } else { Privileges::UPDATE };
+    Privileges::INSERT | deletes | updates
+}
+
+/// Asks for the columns that get values, and through which columns of a view.
+pub(super) fn need_columns(
+    context: &mut PlanContext<'_>,
+    target: &Target,
+    columns: &[usize],
+    unlisted: bool,
+) -> Result<(), SqlError> {
+    for column in columns {
+        let place = &target.leaf.columns[*column].result;
+        if let Some(need) = target.leaf.need {
+            context.need_column(need, &place.org_name, Privileges::INSERT, unlisted)?;
+        }
+        if let Some(need) = target.view_need {
+            context.need_column(need, &place.name, Privileges::INSERT, unlisted)?;
+        }
+    }
+    Ok(())
 }
 
 /// Columns are known by the names that a view shows them under; the others have none.
@@ -348,6 +394,7 @@ fn target_leaf(def: &TableDef, table: TableRef, name: &str) -> Leaf {
         columns: super::from::table_columns(def, name),
         source: Source::Table(table),
         null_row: false,
+        need: None,
         hints: Default::default(),
         lock: None,
         keys: Vec::new(),

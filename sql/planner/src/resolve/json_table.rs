@@ -40,6 +40,7 @@ impl Resolver<'_, '_> {
             columns: columns.list,
             source: Source::JsonTable { document: document?, columns: Box::new(found) },
             null_row: false,
+            need: None,
             hints: IndexChoice::default(),
             lock: None,
             keys: Vec::new(),

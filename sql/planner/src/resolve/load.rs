@@ -1,7 +1,7 @@
 //! LOAD DATA: an INSERT whose values come from a file.
 
 use super::Resolver;
-use super::insert::{add_tables, target, target_columns};
+use super::insert::{add_tables, need_columns, target, target_columns};
 use super::names::Scope;
 use super::on_duplicate::{Unread, Where};
 use crate::PlanContext;
@@ -26,6 +26,7 @@ pub fn plan_load(context: &mut PlanContext<'_>, load: &ast::Load) -> Result<Load
     let insert = as_insert(load);
     let target = target(context, &insert)?;
     let columns = target_columns(&target, insert.columns.as_deref())?;
+    need_columns(context, &target, &columns, insert.columns.is_none())?;
     let fields = fields(load, &columns)?;
     let def = context.tables.def(target.table);
     let made = columns.iter().find(|c| def.columns[**c].generated.is_some());

@@ -43,6 +43,8 @@ use crate::PlanContext;
 use crate::hints::StatementHints;
 use crate::logical::Block;
 use crate::make::Builder;
+use access::Privileges;
+use access::need::Definer;
 use catalog::TableRef;
 use expr::SqlError;
 pub(crate) use expr::build::one_column;
@@ -97,6 +99,15 @@ impl CteEntry {
     }
 }
 
+/// What is needed of a table that a statement changes, or of any of its columns.
+#[derive(Debug, Clone, Copy)]
+enum WritePrivileges {
+    /// These.
+    All(Privileges),
+    /// UPDATE, or SELECT: what is done to it is not known yet.
+    UpdateOrSelect,
+}
+
 /// Resolves one statement.
 pub(crate) struct Resolver<'a, 'c> {
     pub(crate) context: &'a mut PlanContext<'c>,
@@ -121,6 +132,10 @@ pub(crate) struct Resolver<'a, 'c> {
     locking: locking::RequestedLocks,
     /// Schemas of the views around what is being resolved, the innermost last.
     view_schemas: Vec<String>,
+    /// The definers whose rights count in those views; none: the session's do.
+    definers: Vec<Option<Definer>>,
+    /// What is needed of the tables that a change takes rows of.
+    write_privileges: WritePrivileges,
     /// Tables of the FROM that is being resolved which a change may take rows of.
     writing: change::Writing,
     /// The same of the FROM of a view's query that is about to be resolved.
@@ -146,6 +161,8 @@ impl<'a, 'c> Resolver<'a, 'c> {
             lifts: true,
             locking: locking::RequestedLocks::default(),
             view_schemas: Vec::new(),
+            definers: Vec::new(),
+            write_privileges: WritePrivileges::All(Privileges::NONE),
             writing: change::Writing::Nothing,
             writing_inside: change::Writing::Nothing,
         }

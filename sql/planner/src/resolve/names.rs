@@ -10,6 +10,7 @@ use crate::defaults::default_of_leaf;
 use crate::error::PlanError;
 use crate::logical::{Leaf, LeafColumn, Source, Subquery, WindowUse, column_of, deeper};
 use crate::plan::Output;
+use access::Privileges;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
 use expr::tree::{Expr, Typed};
@@ -281,8 +282,33 @@ impl Resolver<'_, '_> {
         default_of_leaf(leaf, usize::from(place.column), self.context.tables)
     }
 
-    /// The place of a column as seen from the innermost block.
+    /// Asks for the column that an expression is, if it is one of a table.
+    pub(crate) fn need_column_of(
+        &mut self,
+        value: &Typed,
+        privileges: Privileges,
+        by_star: bool,
+    ) -> Result<(), SqlError> {
+        let Expr::Column(place) = &value.expr else { return Ok(()) };
+        let scope = self.scopes.iter().rev().nth(usize::from(place.depth));
+        let leaf = scope.and_then(|scope| scope.leaves.get(usize::from(place.leaf)));
+        let Some((leaf, need)) = leaf.and_then(|leaf| Some((leaf, leaf.need?))) else {
+            return Ok(());
+        };
+        let Some(column) = leaf.columns.get(usize::from(place.column)) else { return Ok(()) };
+        let name = column.result.org_name.clone();
+        self.context.need_column(need, &name, privileges, by_star)
+    }
+
+    /// The place of a column as seen from the innermost block, whose value is read.
     pub(crate) fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
+        let found = self.place_of(column)?;
+        self.need_column_of(&found, Privileges::SELECT, false)?;
+        Ok(found)
+    }
+
+    /// The place of a column as seen from the innermost block.
+    pub(super) fn place_of(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
         let innermost = self.scopes.len() - 1;
         for (depth, scope) in self.scopes.iter().rev().enumerate() {
             if scope.hidden && depth > 0 {

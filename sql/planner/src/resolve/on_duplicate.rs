@@ -15,6 +15,7 @@ use crate::plan::{InsertValue, ResultColumn};
 use crate::query_plan::QueryStatement;
 use crate::stats::Sampled;
 use crate::transform::transform;
+use access::Privileges;
 use catalog::TableRef;
 use expr::{SqlError, Typed};
 use parser::ast;
@@ -133,6 +134,11 @@ pub(super) fn on_duplicate(
             name: written(&assignment.column),
             clause: "field list",
         })?;
+        let target = &resolver.scope().leaves[0];
+        if let Some(need) = target.need {
+            let name = target.columns[position].result.org_name.clone();
+            resolver.context.need_column(need, &name, Privileges::UPDATE, false)?;
+        }
         resolver.context.parameters.stored(&assignment.value, &types[position]);
         let value = match resolver.insert_value(&assignment.value)? {
             InsertValue::Expr(value) => {
@@ -228,6 +234,10 @@ impl Resolver<'_, '_> {
             }
             let mut columns = target.columns.iter();
             let position = columns.position(|c| same_name(&c.result.name, &column.column));
+            if let (Some(need), Some(position)) = (target.need, position) {
+                let name = target.columns[position].result.org_name.clone();
+                self.context.need_column(need, &name, Privileges::SELECT, false)?;
+            }
             let value = scope.column(leaf, position.ok_or_else(unknown)?);
             scope.values_calls += 1;
             return Ok(Typed { expr: deeper(&value.expr, depth as u8), ..value });

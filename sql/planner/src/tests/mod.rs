@@ -120,6 +120,9 @@ impl Fixture {
                 ..expr::build::Settings::collated(Collation::Utf8mb4_0900AiCi)
             },
             deadline: deadline(),
+            rights: access::Rights::of_server(),
+            needs: Vec::new(),
+            makes_view: false,
             explains: false,
         };
         let planned = query::plan_query_with(&mut context, statement, &Alike);

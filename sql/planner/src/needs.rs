@@ -1,0 +1,163 @@
+//! What a statement needs is checked where its names are found, and written down for its program.
+//!
+//! 1. A table is asked for before it is opened: who may not see it does not learn whether it is there. 2. Inside of a view the
+//! rights of its definer count, unless it says INVOKER; what is missing there is the view's fault (1356).
+
+use crate::PlanContext;
+use crate::error::PlanError;
+use access::need::{ColumnNeed, Definer};
+use access::{AccountName, Denied, Need, Privileges, Rights};
+use catalog::{INFORMATION_SCHEMA, ViewDef};
+use expr::SqlError;
+use std::borrow::Cow;
+
+/// Tables of `information_schema` that tell of the whole server.
+fn tells_of_the_server(schema: &str, table: &str) -> bool {
+    let open =
+        ["INNODB_FT_DEFAULT_STOPWORD", "INNODB_FIELDS", "INNODB_DATAFILES", "INNODB_FOREIGN"];
+    let table = table.to_ascii_uppercase();
+    schema == INFORMATION_SCHEMA
+        && (table == "FILES" || table.starts_with("INNODB_"))
+        && !open.contains(&&*table)
+}
+
+/// Whose rights count inside of a view.
+pub(crate) fn definer_of(view: &ViewDef, (schema, name): (&str, &str)) -> Option<Definer> {
+    let (user, host) = &view.definer;
+    let name = (AccountName::new(user, host), format!("{schema}.{name}"));
+    (!view.invoker).then_some(Definer { account: name.0, view: name.1 })
+}
+
+impl PlanContext<'_> {
+    /// Asks for a table, or any of its columns; the number of what is written down. Everybody reads most of
+    /// `information_schema`: nothing is written down then.
+    ///
+    /// # Errors
+    /// 1142, 1227, 1449.
+    pub(crate) fn need_table(
+        &mut self,
+        definer: Option<&Definer>,
+        (schema, table): (&str, &str),
+        privileges: Privileges,
+    ) -> Result<Option<usize>, SqlError> {
+        let server = tells_of_the_server(schema, table);
+        // What SHOW reads has a name that nobody can write.
+        if (schema == INFORMATION_SCHEMA && !server) || table.starts_with('#') {
+            return Ok(None);
+        }
+        let need = Need {
+            definer: definer.cloned(),
+            schema: if server { String::new() } else { schema.to_string() },
+            table: table.to_string(),
+            privileges: if server { Privileges::PROCESS } else { privileges },
+            columns: Vec::new(),
+            locks: false,
+        };
+        let checked = need.check(self.rights_of(&need)?.as_ref());
+        checked.map_err(|denied| self.any_of_view(denied, true))?;
+        self.needs.push(need);
+        Ok((!server).then_some(self.needs.len() - 1))
+    }
+
+    /// Asks for more of a table.
+    ///
+    /// # Errors
+    /// 1142.
+    pub(crate) fn need_more(&mut self, at: usize, more: Privileges) -> Result<(), SqlError> {
+        let need = Need { privileges: more, columns: Vec::new(), ..self.needs[at].clone() };
+        need.check(self.rights_of(&need)?.as_ref())?;
+        self.needs[at].privileges |= more;
+        Ok(())
+    }
+
+    /// A view's definer is there, even where nothing of a table is needed.
+    ///
+    /// # Errors
+    /// 1449; 1045 of who may not name definers.
+    pub(crate) fn need_definer(&self, definer: &Definer) -> Result<(), SqlError> {
+        self.rights_of_definer(definer).map(|_| ())
+    }
+
+    /// Asks to lock rows of a table that are only shown.
+    ///
+    /// # Errors
+    /// 1142.
+    pub(crate) fn need_locking(&mut self, at: usize) -> Result<(), SqlError> {
+        let need = &self.needs[at];
+        if !self.rights.are_all() {
+            need.check_locking(self.rights_of(need)?.as_ref())?;
+        }
+        self.needs[at].locks = true;
+        Ok(())
+    }
+
+    /// Asks for a global privilege.
+    ///
+    /// # Errors
+    /// 1227.
+    pub(crate) fn need_global(&mut self, privileges: Privileges) -> Result<(), SqlError> {
+        let (schema, table) = (String::new(), String::new());
+        let need =
+            Need { definer: None, schema, table, privileges, columns: Vec::new(), locks: false };
+        need.check(self.rights)?;
+        self.needs.push(need);
+        Ok(())
+    }
+
+    /// Asks for a column of a table; `by_star`: nobody named it.
+    ///
+    /// # Errors
+    /// 1143, or 1142 where its name is not to be told.
+    pub(crate) fn need_column(
+        &mut self,
+        at: usize,
+        name: &str,
+        privileges: Privileges,
+        by_star: bool,
+    ) -> Result<(), SqlError> {
+        let need = &self.needs[at];
+        let known = |c: &&ColumnNeed| c.name == name && c.privileges.has(privileges);
+        if need.columns.iter().find(known).is_some() {
+            return Ok(());
+        }
+        let column = ColumnNeed { name: name.to_string(), privileges, by_star };
+        let checked = need.check_column(self.rights_of(need)?.as_ref(), &column);
+        checked.map_err(|denied| self.any_of_view(denied, false))?;
+        self.needs[at].columns.push(column);
+        Ok(())
+    }
+
+    /// Who makes a view of a table needs any privilege of it, says MySQL; it asks for SELECT.
+    fn any_of_view(&self, denied: Denied, of_table: bool) -> Denied {
+        match denied {
+            Denied::Table { command, table, .. }
+                if of_table && self.makes_view && command == "SELECT" =>
+            {
+                let who = self.rights.name.to_string();
+                Denied::Table { command: "ANY".into(), who, table }
+            }
+            Denied::Column { command, who, column, table }
+                if self.makes_view && command == "SELECT" =>
+            {
+                Denied::Column { command: "ANY".into(), who, column, table }
+            }
+            other => other,
+        }
+    }
+
+    fn rights_of(&self, need: &Need) -> Result<Cow<'_, Rights>, SqlError> {
+        match &need.definer {
+            Some(definer) => self.rights_of_definer(definer).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(self.rights)),
+        }
+    }
+
+    fn rights_of_definer(&self, definer: &Definer) -> Result<Rights, SqlError> {
+        let account = &definer.account;
+        let rights = Rights::of_account(&self.tables.catalog().accounts(), account);
+        rights.ok_or_else(|| match self.rights.is_super_or("SET_ANY_DEFINER") {
+            true => PlanError::NoSuchDefiner(&account.to_string()).into(),
+            false => self.rights.denied_client().into(),
+        })
+    }
+}
