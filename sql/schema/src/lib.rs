@@ -6,6 +6,7 @@
 //! 2. Making rows takes no lock that a statement could wait for under load longer than the copy takes.
 
 mod buffer;
+mod grants;
 mod holds;
 mod information;
 mod locks;
@@ -16,7 +17,6 @@ mod sys;
 mod system;
 mod table;
 
-pub use information::server::PRIVILEGES as ACCOUNT_PRIVILEGES;
 pub use locks::LockNames;
 
 use catalog::VirtualTable;

@@ -1,11 +1,13 @@
 //! The `mysql` schema: the tables of it that clients look at, to be read only.
 //!
-//! 1. `user` shows the accounts that there are, `innodb_table_stats` and `innodb_index_stats` the figures. The other tables are of things that this server does not
-//!    have (grants below the server, roles, help texts, loaded time zones, plugins, log tables): no rows.
+//! 1. `user` and its kin show the accounts and their grants ([`grants`]), `innodb_table_stats` and `innodb_index_stats` the
+//!    figures. The other tables are of things that this server does not have (help texts, loaded time zones, plugins, log
+//!    tables): no rows.
 //! 2. Tables whose rows would say something that this server does not say yet are not there.
 
-use crate::information::{Cell, Fill, Information, Rows, definition, innodb};
-use catalog::{IndexDef, MYSQL_SCHEMA, ReadContext, TableDef, VirtualTable};
+use crate::grants;
+use crate::information::{Fill, Information, definition, innodb};
+use catalog::{IndexDef, MYSQL_SCHEMA, TableDef, VirtualTable};
 use std::sync::Arc;
 use value::{Collation, KeyPart};
 
@@ -19,6 +21,7 @@ const TABLES: &[(&str, usize, &str, &str)] = &[
     ("default_roles", 4, "utf8mb3_bin", "Default roles"),
     ("func", 1, "utf8mb3_bin", "User defined functions"),
     ("general_log", 0, "utf8mb3_general_ci", "General log"),
+    ("global_grants", 3, "utf8mb3_bin", "Extended global grants"),
     ("help_category", 1, "utf8mb3_general_ci", "help categories"),
     ("help_keyword", 1, "utf8mb3_general_ci", "help keywords"),
     ("help_relation", 2, "utf8mb3_general_ci", "keyword-topic relation"),
@@ -53,35 +56,14 @@ pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
             }
         }
         let fill: Fill = match def.name.as_str() {
-            "user" => users,
             "innodb_table_stats" => innodb::table_stats,
             "innodb_index_stats" => innodb::index_stats,
-            _ => |_, _| (),
+            name => grants::SYSTEM_FILLS
+                .iter()
+                .find(|(filled, _)| *filled == name)
+                .map_or(|_, _| (), |(_, fill)| *fill),
         };
         Arc::new(Information::new(def, fill))
     };
     definition::parse(COLUMNS, MYSQL_SCHEMA).into_iter().map(table).collect()
-}
-
-fn users(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for account in context.catalog.accounts().iter() {
-        let value = |column: &str| -> Cell<'_> {
-            match column {
-                "Host" => Cell::from(&account.host),
-                "User" => Cell::from(&account.user),
-                "plugin" => Cell::from(&account.plugin),
-                "authentication_string" => {
-                    String::from_utf8_lossy(&account.auth_string).into_owned().into()
-                }
-                "ssl_type" | "ssl_cipher" | "x509_issuer" | "x509_subject" => Cell::from(""),
-                "password_expired" | "account_locked" => Cell::from("N"),
-                _ if column.starts_with("max_") => Cell::UInt(0),
-                _ if column.ends_with("_priv") => Cell::from("Y"),
-                // When the password was set is not kept; the rest are options that accounts do not have.
-                _ => Cell::Null,
-            }
-        };
-        let cells: Vec<_> = rows.columns().map(value).collect();
-        rows.push(&cells);
-    }
 }

@@ -1,6 +1,7 @@
 //! Schemas, tables and views.
 
 use super::{Cell, Rows, cells};
+use access::Privileges;
 use catalog::{
     ColumnDef, Definition, INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, ReadContext,
     SYS_SCHEMA, TableDef, virtual_schema,
@@ -8,15 +9,18 @@ use catalog::{
 use std::sync::Arc;
 use value::{Collation, Kind};
 
-/// Names of the schemas that the reader asks for; `column` holds the schema's name.
+/// Names of the schemas that the reader asks for and may see; `column` holds the schema's name.
 pub(super) fn schema_names(context: &ReadContext<'_>, column: usize) -> Vec<String> {
-    match context.wanted(column) {
-        Some(name) => context.catalog.schema(name).map(|s| s.name.clone()).into_iter().collect(),
-        None => context.catalog.schemas().iter().map(|s| s.name.clone()).collect(),
-    }
+    let rights = context.viewer.rights();
+    let found = match context.wanted(column) {
+        Some(name) => context.catalog.schema(name).into_iter().collect(),
+        None => context.catalog.schemas(),
+    };
+    let seen = found.iter().filter(|schema| rights.sees_schema(&schema.name));
+    seen.map(|schema| schema.name.clone()).collect()
 }
 
-/// Calls `f` for every table and view the reader asks for, ordered by schema and name; the numbers are the
+/// Calls `f` for every table and view the reader asks for and may see, ordered by schema and name; the numbers are the
 /// positions of the columns with schema and table name.
 pub(super) fn each_table(
     context: &ReadContext<'_>,
@@ -24,6 +28,12 @@ pub(super) fn each_table(
     f: &mut dyn FnMut(&TableDef, Option<&Arc<Definition>>),
 ) {
     let wanted = context.wanted(table);
+    let rights = context.viewer.rights();
+    let f = &mut |def: &TableDef, definition: Option<&Arc<Definition>>| {
+        if rights.sees_table(&def.schema, &def.name) {
+            f(def, definition);
+        }
+    };
     for schema in schema_names(context, schema) {
         if virtual_schema(&schema).is_some() {
             let named = |def: &&TableDef| wanted.is_none_or(|w| def.name.eq_ignore_ascii_case(w));
@@ -192,13 +202,15 @@ pub(super) fn partitions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 }
 
 pub(super) fn views(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let rights = context.viewer.rights();
     each_table(context, (1, 2), &mut |def, _| {
         let Some(view) = &def.view else { return };
+        let shown = rights.of_table(&def.schema, &def.name).has(Privileges::SHOW_VIEW);
         rows.push(&cells![
             "def",
             &def.schema,
             &def.name,
-            &view.query,
+            if shown { view.query.as_str() } else { "" },
             view.check.as_deref().unwrap_or("NONE"),
             if view.updatable { "YES" } else { "NO" },
             format!("{}@{}", view.definer.0, view.definer.1),

@@ -2,7 +2,9 @@
 
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
+use access::{Privileges, Rights};
 use catalog::{ColumnDef, DefaultValue, ReadContext, TableDef, listed};
+use std::borrow::Cow;
 use value::{ColumnType, Kind};
 
 /// What an account with every privilege may do with a column.
@@ -11,20 +13,39 @@ pub(super) const PRIVILEGES: &str = "select,insert,update,references";
 pub(super) fn columns(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let wanted = context.wanted(3).map(str::to_string);
     each_table(context, (1, 2), &mut |def, definition| {
-        let privileges = if definition.is_some() { PRIVILEGES } else { "select" };
         for (position, column) in def.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
-            if wanted.as_ref().is_none_or(|w| value::name::same_name(&column.name, w)) {
+            let rights = context.viewer.rights();
+            if wanted.as_ref().is_none_or(|w| value::name::same_name(&column.name, w))
+                && rights.sees_column(&def.schema, &def.name, &column.name)
+            {
+                let privileges = match definition {
+                    Some(_) => privileges_of(rights, def, column),
+                    None => Cow::Borrowed("select"),
+                };
                 rows.push(&row(def, position, column, privileges));
             }
         }
     });
 }
 
+/// What the reader may do with a column.
+pub(super) fn privileges_of(
+    rights: &Rights,
+    def: &TableDef,
+    column: &ColumnDef,
+) -> Cow<'static, str> {
+    if rights.are_all() {
+        return Cow::Borrowed(PRIVILEGES);
+    }
+    let set = rights.of_column(&def.schema, &def.name, &column.name) & Privileges::OF_COLUMN;
+    Cow::Owned(set.names().map(str::to_lowercase).collect::<Vec<_>>().join(","))
+}
+
 fn row<'a>(
     def: &'a TableDef,
     position: usize,
     column: &'a ColumnDef,
-    privileges: &'static str,
+    privileges: Cow<'static, str>,
 ) -> [Cell<'a>; 22] {
     let ty = &column.ty;
     let sql = ty.to_sql();
@@ -53,7 +74,7 @@ fn row<'a>(
         sql,
         def.key_kind(position),
         extra(column),
-        privileges,
+        Cell::Text(privileges),
         &column.comment,
         generation,
         Cell::Null,

@@ -14,6 +14,7 @@ mod keys;
 mod metrics;
 pub(crate) mod server;
 
+use crate::grants;
 use catalog::{Changes, MadeRows, ReadContext, TableDef, VirtualTable};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +25,6 @@ pub(crate) type Fill = fn(&ReadContext<'_>, &mut Rows<'_, '_>);
 
 /// Tables that have rows.
 const FILLS: &[(&str, Fill)] = &[
-    ("APPLICABLE_ROLES", |_, _| ()),
     ("CHARACTER_SETS", charsets::character_sets),
     ("CHECK_CONSTRAINTS", keys::check_constraints),
     ("COLLATIONS", charsets::collations),
@@ -60,8 +60,16 @@ const FILLS: &[(&str, Fill)] = &[
     ("TABLES_EXTENSIONS", dictionary::tables_extensions),
     ("TABLE_CONSTRAINTS", keys::table_constraints),
     ("TABLE_CONSTRAINTS_EXTENSIONS", keys::table_constraints_extensions),
-    ("USER_ATTRIBUTES", server::user_attributes),
-    ("USER_PRIVILEGES", server::user_privileges),
+    ("ADMINISTRABLE_ROLE_AUTHORIZATIONS", grants::administrable_roles),
+    ("APPLICABLE_ROLES", grants::applicable_roles),
+    ("COLUMN_PRIVILEGES", grants::column_privileges),
+    ("ENABLED_ROLES", grants::enabled_roles),
+    ("ROLE_COLUMN_GRANTS", grants::role_column_grants),
+    ("ROLE_TABLE_GRANTS", grants::role_table_grants),
+    ("SCHEMA_PRIVILEGES", grants::schema_privileges),
+    ("TABLE_PRIVILEGES", grants::table_privileges),
+    ("USER_ATTRIBUTES", grants::user_attributes),
+    ("USER_PRIVILEGES", grants::user_privileges),
     ("VIEWS", dictionary::views),
 ];
 

@@ -3,40 +3,6 @@
 use super::{Cell, Rows, cells};
 use catalog::{ProcessRow, ReadContext};
 
-/// What root may do: everything. Accounts of other kinds do not exist yet.
-pub const PRIVILEGES: &[&str] = &[
-    "SELECT",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "CREATE",
-    "DROP",
-    "RELOAD",
-    "SHUTDOWN",
-    "PROCESS",
-    "FILE",
-    "REFERENCES",
-    "INDEX",
-    "ALTER",
-    "SHOW DATABASES",
-    "SUPER",
-    "CREATE TEMPORARY TABLES",
-    "LOCK TABLES",
-    "EXECUTE",
-    "REPLICATION SLAVE",
-    "REPLICATION CLIENT",
-    "CREATE VIEW",
-    "SHOW VIEW",
-    "CREATE ROUTINE",
-    "ALTER ROUTINE",
-    "CREATE USER",
-    "EVENT",
-    "TRIGGER",
-    "CREATE TABLESPACE",
-    "CREATE ROLE",
-    "DROP ROLE",
-];
-
 /// Name, type and description of what MySQL calls plugins.
 const PLUGINS: &[(&str, &str, &str)] = &[
     ("mysql_native_password", "AUTHENTICATION", "Native MySQL authentication"),
@@ -127,20 +93,5 @@ fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {
         for (number, (name, value)) in (0i64..).zip(process.attributes.iter()) {
             rows.push(&cells![process.id, name, value, number]);
         }
-    }
-}
-
-pub(super) fn user_privileges(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for account in context.catalog.accounts().iter() {
-        let grantee = format!("'{}'@'{}'", account.user, account.host);
-        for privilege in PRIVILEGES {
-            rows.push(&cells![grantee.clone(), "def", *privilege, "YES"]);
-        }
-    }
-}
-
-pub(super) fn user_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for account in context.catalog.accounts().iter() {
-        rows.push(&cells![&account.user, &account.host, Cell::Null]);
     }
 }
