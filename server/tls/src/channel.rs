@@ -6,19 +6,23 @@
 
 use crate::Context;
 use crate::names::{of_suite, of_version};
+use crate::peer_certificate::PeerCertificate;
 use rustls::{HandshakeKind, ServerConnection};
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 /// Most clear bytes that become encrypted ones at a time.
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// What a secured connection uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secured {
     /// `TLSv1.2` or `TLSv1.3`.
     pub version: &'static str,
     /// The cipher by OpenSSL's name.
     pub cipher: &'static str,
+    /// The client's certificate, which was found good.
+    pub certificate: Option<Arc<PeerCertificate>>,
     /// It went on with the keys of a connection before.
     pub resumed: bool,
 }
@@ -127,6 +131,7 @@ impl Channel {
         Some(Secured {
             version: of_version(version),
             cipher: of_suite(suite.suite()),
+            certificate: connection.peer_certificates().and_then(PeerCertificate::of).map(Arc::new),
             resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
         })
     }

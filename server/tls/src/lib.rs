@@ -14,12 +14,14 @@ mod der;
 mod error;
 mod names;
 mod password_keys;
+mod peer_certificate;
 mod settings;
 
 pub use channel::{Channel, Progress, Secured};
 pub use context::{Acceptor, Context, Handshakes};
 pub use error::TlsError;
 pub use password_keys::{PasswordKeys, sealed};
+pub use peer_certificate::PeerCertificate;
 pub use settings::{Settings, is_value};
 
 /// Fills `out` from the system's random source; false when it has none.
