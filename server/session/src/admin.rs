@@ -30,6 +30,13 @@ impl Core {
             self.reply.closing = !query_only;
             return Err(SqlError::Storage(base::Error::Killed));
         }
+        if let Some((user, is_system)) = self.env.server.registry.user_of(id) {
+            let rights = &self.env.rights;
+            let may = user == self.env.user || rights.is_super_or("CONNECTION_ADMIN");
+            if !may || (is_system && !rights.dynamic("SYSTEM_USER")) {
+                return Err(SessionError::NotOwner(&id.to_string()).into());
+            }
+        }
         match self.env.server.registry.kill(id, level) {
             true => Ok(()),
             false => Err(SessionError::NoSuchThread(&id.to_string()).into()),

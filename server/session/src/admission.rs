@@ -1,13 +1,13 @@
 //! How a client comes in: its login is carried on packet by packet, then the session becomes its user's, and
 //! `init_connect` runs before its first command.
 
-use crate::access::is_super;
 use crate::charsets::of_handshake;
 use crate::core::{Core, Phase, Written};
 use crate::errors::SessionError;
 use crate::login::{Login, Progress};
 use crate::net::Net;
 use crate::variables;
+use access::{AccountName, Client, Rights};
 use executor::SqlError;
 use instrument::{Counter, count};
 use std::io;
@@ -86,13 +86,12 @@ impl Core {
         if changing {
             self.reset();
         }
-        let account = login.account.ok_or(SessionError::Internal("a login without an account"))?;
-        if self.identity.over_limit && !is_super(&account.user) {
+        self.take_rights(&login)?;
+        if self.identity.over_limit && !self.is_super() {
             return Err(SessionError::TooManyConnections.into());
         }
-        self.admit_account(&account.user)?;
         self.env.user = login.user;
-        self.env.account_host = account.host;
+        self.admit_account(login.account.as_deref())?;
         let collation =
             of_handshake(login.collation, executor::Environment::server_collation(&self.env));
         self.env.take_names(collation);
@@ -103,6 +102,7 @@ impl Core {
         self.protocol.multi_statements = self.env.caps.has(Capabilities::MULTI_STATEMENTS);
         self.env.database = None;
         self.env.database_changes += 1;
+        self.env.rights_in_schema();
         if let Some(schema) = login.schema {
             self.use_schema(&schema)?;
         }
@@ -119,6 +119,28 @@ impl Core {
         Ok(())
     }
 
+    /// The session has the rights of its client's account from now on.
+    fn take_rights(&mut self, login: &Login) -> Result<(), SqlError> {
+        let (host, address) = (self.env.host.clone(), self.identity.peer.address());
+        if self.env.server.skips_grants() {
+            let name = AccountName::new(&login.user, &host);
+            self.env.set_rights(Rights::unlimited(name, &host));
+            return Ok(());
+        }
+        let accounts = self.env.server.catalog.accounts();
+        // It may have changed since the client was asked for its password.
+        let account = login.account.as_ref().and_then(|account| accounts.find(&account.name));
+        let account = account.ok_or(SessionError::Internal("a login without an account"))?;
+        let client = Client { host: &host, address };
+        let mut rights = Rights::new(&accounts, account, &login.user, client);
+        rights.used_password = login.used_password;
+        self.env.set_rights(rights);
+        let roles = self.roles_at_login(&accounts, account);
+        self.env.activate_roles(&accounts, roles);
+
+        Ok(())
+    }
+
     /// Runs `init_connect`. A client whose statements fail is not served.
     ///
     /// # Errors
@@ -126,7 +148,7 @@ impl Core {
     fn init_connect(&mut self) -> Result<(), SqlError> {
         let id = variables::id("init_connect");
         let text = id.get().kind.show(&self.env.server.globals.value(id));
-        if text.is_empty() || is_super(&self.env.user) {
+        if text.is_empty() || self.is_super() || self.env.password_expired {
             return Ok(());
         }
         let before = Written::at(&self.reply.out);

@@ -5,6 +5,7 @@ use crate::diagnostics::{Diagnostics, Level};
 use crate::server::Server;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, SessionVars, Told, Value, VarId};
+use access::Rights;
 use executor::{AutoincMode, Environment, WarningLevel};
 use expr::UserVariable;
 use std::cell::Cell;
@@ -51,8 +52,16 @@ pub struct Env {
     pub user: String,
     /// Host the client comes from.
     pub host: String,
-    /// Host part of the account it is.
-    pub account_host: String,
+    /// What it may do, and which account it is.
+    pub rights: Box<Rights>,
+    /// Counts how often the rights became others.
+    pub rights_state: u64,
+    /// The account's password expired: only another one may be set.
+    pub password_expired: bool,
+    /// Statements are looked at one by one: the password expired, or the account has limits.
+    pub is_limited: bool,
+    /// What the account may do in an hour, if that is limited.
+    pub limits: Option<access::Limits>,
     /// Connection id.
     pub id: u64,
     /// What the client can.
@@ -132,7 +141,11 @@ impl Env {
             database: None,
             database_changes: 0,
             user: String::new(),
-            account_host: String::new(),
+            rights: Box::default(),
+            rights_state: 0,
+            password_expired: false,
+            is_limited: false,
+            limits: None,
             signalled: None,
             host,
             id,
@@ -236,7 +249,7 @@ impl Env {
 
     /// The account as messages write it.
     pub fn account(&self) -> String {
-        format!("'{}'@'{}'", self.user, self.account_host)
+        self.rights.name.to_string()
     }
 
     /// Connection, schema, user and host, for logs.

@@ -9,6 +9,7 @@ use crate::states;
 use crate::status;
 use crate::variables::kind::NO_LIMIT;
 use crate::variables::{self, Kind, Origin, Value, VarId};
+use access::{Privileges, Rights};
 use catalog::{
     ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy, FiguresRow, ProcessRow,
     ServerList, StatusRow, VariableRow, Viewer,
@@ -44,7 +45,7 @@ impl Viewer for Env {
         let status = |global| {
             sync::with_current(|slot| {
                 slot.map_or_else(Vec::new, |slot| {
-                    status::list(&self.server, slot, self.secured, global)
+                    status::list(&self.server, slot, self.secured.as_ref(), global)
                 })
             })
         };
@@ -59,6 +60,10 @@ impl Viewer for Env {
 
     fn account(&self) -> String {
         Env::account(self)
+    }
+
+    fn rights(&self) -> &Rights {
+        &self.rights
     }
 
     fn processes(&self) -> Vec<ProcessRow> {
@@ -76,7 +81,10 @@ impl Viewer for Env {
             };
             ProcessRow { state: Some(state.to_string()), ..line }
         };
-        self.server.registry.processes().into_iter().map(row).collect()
+        // Without PROCESS one sees one's own.
+        let all = self.rights.global().has(Privileges::PROCESS);
+        let seen = |process: &Process| all || process.line.user == self.user;
+        self.server.registry.processes().into_iter().filter(seen).map(row).collect()
     }
 
     fn connected(&self, by: ConnectedBy) -> Vec<ConnectedRow> {
@@ -170,6 +178,14 @@ impl Environment for Env {
 
     fn version(&self) -> String {
         VERSION.to_string()
+    }
+
+    fn active_roles(&self) -> String {
+        Env::active_roles(self)
+    }
+
+    fn rights_state(&self) -> u64 {
+        self.rights_state
     }
 
     fn connection_id(&self) -> u64 {

@@ -136,6 +136,105 @@ expr::error_table! {
         /// GRANT to an account that is not there.
         GrantCreatesNoUser =
             1410 "42000" "You are not allowed to create a user with GRANT";
+        /// CREATE of an account that is there, with IF NOT EXISTS.
+        AuthorizationIdExists(account) = 3163 "HY000" "Authorization ID {account} already exists.";
+        /// The server runs without grant tables.
+        GrantTablesSkipped =
+            1290 "HY000" "The MySQL server is running with the --skip-grant-tables option so it cannot execute this \
+                          statement";
+        /// A name that the dictionary has no room for.
+        NameTooLong(name, what, max) =
+            1470 "HY000" "String '{name}' is too long for {what} (should be no longer than {max})";
+        /// A role by another name.
+        RoleRenamed = 3532 "HY000" "Renaming of a role identifier is forbidden";
+        /// Roles that would have each other.
+        RoleLoop(account, role) =
+            4027 "HY000" "User account {account} is directly or indirectly granted to the role {role}. The GRANT would \
+                          create a loop";
+        /// A role that everybody has.
+        MandatoryRole(role) =
+            3628 "HY000" "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be \
+                          lifted by excluding the role identifier from the global variable mandatory_roles.";
+        /// A role of `mandatory_roles` that could not be taken any more.
+        MandatorySystemUser(role) =
+            3880 "HY000" "Cannot set mandatory_roles: AuthId {role} has 'SYSTEM_USER' privilege.";
+        /// `partial_revokes` is switched off, and there are some.
+        PartialRevokesExist =
+            3896 "HY000" "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must \
+                          be set to ON.";
+        /// A number out of its range.
+        WrongValueOf(what, value) = 1525 "HY000" "Incorrect {what} value: '{value}'";
+        /// ATTRIBUTE of what is no JSON object.
+        BadAttribute = 3982 "HY000" "The user attribute must be a valid JSON object";
+        /// A password that the account had.
+        PasswordReused(user, host) =
+            3638 "HY000" "Cannot use these credentials for '{user}@{host}' because they contradict the password history \
+                          policy";
+        /// RETAIN CURRENT PASSWORD of an account without one.
+        EmptySecondPassword(user, host) =
+            3878 "HY000" "Empty password can not be retained as second password for user '{user}'@'{host}'.";
+        /// RETAIN CURRENT PASSWORD beside another plugin.
+        PluginChanges(user, host) =
+            3894 "HY000" "Current password can not be retained for user '{user}'@'{host}' because authentication plugin \
+                          is being changed.";
+        /// RETAIN CURRENT PASSWORD beside an empty one.
+        EmptyNewPassword(user, host) =
+            3895 "HY000" "Current password can not be retained for user '{user}'@'{host}' because new password is empty.";
+        /// REPLACE of another password than the account has.
+        WrongCurrentPassword =
+            3891 "HY000" "Incorrect current password. Specify the correct password which has to be replaced.";
+        /// No REPLACE where it is required.
+        MissingCurrentPassword =
+            3892 "HY000" "Current password needs to be specified in the REPLACE clause in order to change it.";
+        /// REPLACE of somebody else's password.
+        PasswordOfOthers =
+            3893 "HY000" "Do not specify the current password while changing it for other users.";
+        /// ACCOUNT LOCK.
+        AccountLocked(user, host) =
+            3118 "HY000" "Access denied for user '{user}'@'{host}'. Account is locked.";
+        /// FAILED_LOGIN_ATTEMPTS.
+        BlockedByWrongPasswords(user, host, days, left, attempts) =
+            3955 "HY000" "Access denied for user '{user}'@'{host}'. Account is blocked for {days} day(s) ({left} day(s) \
+                          remaining) due to {attempts} consecutive failed logins.";
+        /// An expired password, of a client that does not understand it.
+        PasswordExpiredAtLogin =
+            1862 "HY000" "Your password has expired. To log in you must change it using a client that supports expired \
+                          passwords.";
+        /// An expired password.
+        MustChangePassword =
+            1820 "HY000" "You must reset your password using ALTER USER statement before executing this statement.";
+        /// A limit of WITH.
+        LimitReached(user, resource, most) =
+            1226 "42000" "User '{user}' has exceeded the '{resource}' resource (current value: {most})";
+        /// A privilege that cannot be granted there.
+        IllegalGrant =
+            1144 "42000" "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used";
+        /// A dynamic privilege below the server.
+        IllegalLevel(name) = 3619 "HY000" "Illegal privilege level specified for {name}";
+        /// A privilege that is not there.
+        NoSuchPrivilege =
+            1149 "42000" "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
+                          version for the right syntax to use";
+        /// Two things that do not go together.
+        IncorrectUsage(one, other) = 1221 "HY000" "Incorrect usage of {one} and {other}";
+        /// REVOKE of what was not granted of a table.
+        NoSuchTableGrant(user, host, table) =
+            1147 "42000" "There is no such grant defined for user '{user}' on host '{host}' on table '{table}'";
+        /// GRANT of a table that is not there.
+        NoSuchTable(schema, table) = 1146 "42S02" "Table '{schema}.{table}' doesn't exist";
+        /// GRANT of a column that is not there.
+        UnknownColumnOf(column, table) = 1054 "42S22" "Unknown column '{column}' in '{table}'";
+        /// PROXY of an account that one may not act as.
+        ProxyDenied(who) = 1698 "28000" "Access denied for user {who}";
+        /// A foreign key's parent that one may not refer to.
+        ParentDenied(who, schema, table) =
+            1142 "42000" "REFERENCES command denied to user {who} for table '{schema}.{table}'";
+        /// KILL of somebody else's connection.
+        NotOwner(id) = 1095 "HY000" "You are not owner of thread {id}";
+        /// SET PERSIST_ONLY.
+        PersistDenied =
+            3630 "42000" "Access denied; you need SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN privileges for \
+                          this operation";
         /// REVOKE ALL of an account that is not there.
         CannotRevokeAll =
             1269 "HY000" "Can't revoke all privileges for one or more of the requested users";

@@ -1,18 +1,21 @@
 //! The kinds of statements: a line for each, which says what there is to know about it.
 //!
-//! A line reads: pattern, what is known of the kind, who runs it. A kind whose cases differ has a line for each;
+//! A line reads: pattern, what is known of the kind, who runs it, what it needs (of rows the planner asks). A kind whose cases differ has a line for each;
 //! a statement without a line does not compile. SHOW has a table of its own.
 
+use crate::accounts::send_made;
 use crate::core::Core;
 use crate::core::{Descriptor, DiagnosticsUse, LockDuration, Runner};
 use crate::errors::SessionError;
 use crate::net::Net;
 use crate::show;
+use access::Privileges;
 use executor::{ResultColumn, RowSink, SqlError};
 use instrument::Counter as C;
 use parser::ast::{
-    Account, Explain, Handler, Insert, InsertSource, Install, MaintainVerb, Privilege, ProgramKind,
-    Replication, Show, Statement, Statement as S, TableRef, TablespaceVerb, Xa,
+    AccountSpec, Explain, Handler, Insert, InsertSource, Install, MaintainVerb, Privilege,
+    ProgramKind, Replication, Secret, Show, Statement, Statement as S, TableRef, TablespaceVerb,
+    Xa,
 };
 
 /// The runner of a line, in whose words the fields of its pattern can be used.
@@ -80,18 +83,39 @@ macro_rules! runner {
     }};
 }
 
+/// What a line needs, in words that may use the fields of its pattern.
+macro_rules! needs {
+    ($view:ident, $pattern:pat) => {
+        None
+    };
+    ($view:ident, $pattern:pat, $core:ident, $needs:expr) => {{
+        #[allow(unused_variables)] // Most needs do not depend on what is written.
+        fn check($core: &Core, statement: &Statement) -> Result<(), SqlError> {
+            match $view(statement) {
+                Some($pattern) => $needs,
+                _ => Err(mismatch()),
+            }
+        }
+        Some(check as fn(&Core, &Statement) -> Result<(), SqlError>)
+    }};
+}
+
 /// A function that finds a line, and for the test a list of the lines.
 macro_rules! kinds {
     (
         $find:ident, $lines:ident, $of:ty, $view:ident $(, $other:pat => $found:expr)?;
-        $($pattern:pat $(if $guard:expr)? => $known:expr, { $($runner:tt)* };)*
+        $($pattern:pat $(if $guard:expr)? =>
+            $known:expr, { $($runner:tt)* } $(needs |$core:ident| $needs:expr)?;)*
     ) => {
         #[allow(unused_variables)] // A pattern's fields are there for its runner.
         fn $find(of: &$of) -> &'static Descriptor {
             match of {
                 $($pattern $(if $guard)? => {
-                    const LINE: Descriptor =
-                        Descriptor { runner: runner!($view, $pattern, $($runner)*), ..$known };
+                    const LINE: Descriptor = Descriptor {
+                        runner: runner!($view, $pattern, $($runner)*),
+                        needs: needs!($view, $pattern $(, $core, $needs)?),
+                        ..$known
+                    };
                     &LINE
                 })*
                 $($other => $found,)?
@@ -144,6 +168,11 @@ fn of_several(tables: &[TableRef]) -> bool {
     !matches!(tables, [TableRef::Table(_)])
 }
 
+/// A password is made for one of the accounts, and told in a row.
+fn makes_passwords(accounts: &[AccountSpec]) -> bool {
+    accounts.iter().any(|a| a.identified.as_ref().is_some_and(|i| i.secret == Secret::Random))
+}
+
 /// The counter of the statement that an EXPLAIN explains.
 fn explained(of: &Explain) -> Option<C> {
     let Explain::Statement { statement, .. } = of else { return None };
@@ -164,7 +193,8 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Delete(delete) if !delete.targets.is_empty() =>
         PLAIN.counts(C::ComDeleteMulti), { executor };
     S::Delete(_) => PLAIN.counts(C::ComDelete), { executor };
-    S::Load(_) => PLAIN.counts(C::ComLoad).not_preparable(), { executor };
+    S::Load(load) => PLAIN.counts(C::ComLoad).not_preparable(), { executor }
+        needs |core| core.needs_of_load(load.local);
     S::Do(_) => PLAIN.counts(C::ComDo), { executor };
     S::Call(call) => PLAIN.counts(C::ComCallProcedure), { session |core| core.call(&call.name) };
     S::Handler(of) if matches!(**of, Handler::Open(..)) =>
@@ -200,36 +230,55 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Explain(_) => PLAIN, { executor };
 
     // Schemas, tables, views.
-    S::CreateDatabase(_) =>
-        DDL.counts(C::ComCreateDb).not_under_lock_tables(), { executor };
-    S::AlterDatabase(_) =>
-        DDL.counts(C::ComAlterDb).not_under_lock_tables().not_preparable(), { executor };
-    S::DropDatabase(_) => DDL.counts(C::ComDropDb).not_under_lock_tables(), { executor };
+    S::CreateDatabase(create) =>
+        DDL.counts(C::ComCreateDb).not_under_lock_tables(), { executor }
+        needs |core| core.needs_schema(&create.name, Privileges::CREATE);
+    S::AlterDatabase(alter) =>
+        DDL.counts(C::ComAlterDb).not_under_lock_tables().not_preparable(), { executor }
+        needs |core| core.needs_current_schema(alter.name.as_deref(), Privileges::ALTER);
+    S::DropDatabase(drop) => DDL.counts(C::ComDropDb).not_under_lock_tables(), { executor }
+        needs |core| core.needs_schema(&drop.name, Privileges::DROP);
     S::CreateTable(create) if create.temporary =>
-        TEMPORARY.counts(C::ComCreateTable), { executor };
-    S::CreateTable(_) => DDL.counts(C::ComCreateTable), { executor };
-    S::AlterTable(_) => DDL.counts(C::ComAlterTable), { executor };
+        TEMPORARY.counts(C::ComCreateTable), { executor }
+        needs |core| core.needs_of_create(create);
+    S::CreateTable(create) => DDL.counts(C::ComCreateTable), { executor }
+        needs |core| core.needs_of_create(create);
+    S::AlterTable(alter) => DDL.counts(C::ComAlterTable), { executor }
+        needs |core| core.needs_of_alter(alter);
     S::DropTable(drop) if drop.temporary => TEMPORARY.counts(C::ComDropTable), { executor };
-    S::DropTable(_) => DDL.counts(C::ComDropTable), { executor };
-    S::Truncate(..) => DDL.counts(C::ComTruncate), { executor };
-    S::RenameTable(..) => DDL.counts(C::ComRenameTable), { executor };
-    S::CreateIndex(_) => DDL.counts(C::ComCreateIndex), { executor };
-    S::DropIndex(_) => DDL.counts(C::ComDropIndex), { executor };
-    S::CreateView(_) =>
-        DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor };
-    S::AlterView(_) =>
-        DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor };
-    S::DropView(_) =>
-        DDL.counts(C::ComDropView).not_under_lock_tables(), { executor };
+    S::DropTable(drop) => DDL.counts(C::ComDropTable), { executor }
+        needs |core| drop.tables.iter().try_for_each(|t| core.needs_table(t, Privileges::DROP));
+    S::Truncate(table, _) => DDL.counts(C::ComTruncate), { executor }
+        needs |core| core.needs_table(table, Privileges::DROP);
+    S::RenameTable(pairs, _) => DDL.counts(C::ComRenameTable), { executor }
+        needs |core| core.needs_of_rename(pairs);
+    S::CreateIndex(index) => DDL.counts(C::ComCreateIndex), { executor }
+        needs |core| core.needs_table(&index.table, Privileges::INDEX);
+    S::DropIndex(index) => DDL.counts(C::ComDropIndex), { executor }
+        needs |core| core.needs_table(&index.table, Privileges::INDEX);
+    S::CreateView(view) =>
+        DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor }
+        needs |core| core.needs_of_view(view, view.or_replace);
+    S::AlterView(view) =>
+        DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor }
+        needs |core| core.needs_of_view(view, true);
+    S::DropView(drop) =>
+        DDL.counts(C::ComDropView).not_under_lock_tables(), { executor }
+        needs |core| drop.views.iter().try_for_each(|v| core.needs_table(v, Privileges::DROP));
     S::Maintain(of) if of.verb == MaintainVerb::Analyze =>
-        CHECKS.counts(C::ComAnalyze), { executor };
+        CHECKS.counts(C::ComAnalyze), { executor }
+        needs |core| core.needs_of_maintain(of);
     S::Maintain(of) if of.verb == MaintainVerb::Check =>
-        CHECKS.counts(C::ComCheck).not_preparable(), { executor };
+        CHECKS.counts(C::ComCheck).not_preparable(), { executor }
+        needs |core| core.needs_of_maintain(of);
     S::Maintain(of) if of.verb == MaintainVerb::Checksum =>
-        PLAIN.counts(C::ComChecksum), { executor };
+        PLAIN.counts(C::ComChecksum), { executor }
+        needs |core| core.needs_of_maintain(of);
     S::Maintain(of) if of.verb == MaintainVerb::Optimize =>
-        DDL.counts(C::ComOptimize), { executor };
-    S::Maintain(_) => DDL.counts(C::ComRepair), { executor };
+        DDL.counts(C::ComOptimize), { executor }
+        needs |core| core.needs_of_maintain(of);
+    S::Maintain(of) => DDL.counts(C::ComRepair), { executor }
+        needs |core| core.needs_of_maintain(of);
     S::CacheIndex(_) => PLAIN.counts(C::ComAssignToKeycache), { refused "CACHE INDEX" };
     S::LoadIndex(_) => PLAIN.counts(C::ComPreloadKeys), { refused "LOAD INDEX INTO CACHE" };
 
@@ -254,14 +303,17 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Xa(Xa::Recover(_)) => PLAIN.counts(C::ComXaRecover), { refused "XA" };
     S::LockTables(list, wait) =>
         PLAIN.counts(C::ComLockTables).not_preparable(),
-        { session |core| core.lock_tables(list, *wait) };
+        { session |core| core.lock_tables(list, *wait) }
+        needs |core| core.needs_of_lock(list);
     S::UnlockTables =>
         PLAIN.counts(C::ComUnlockTables).not_preparable(),
         { session |core| core.unlock_statement() };
     S::LockInstance =>
-        PLAIN.counts(C::ComLockInstance).not_preparable(), { session |core| core.lock_instance() };
+        PLAIN.counts(C::ComLockInstance).not_preparable(), { session |core| core.lock_instance() }
+        needs |core| core.needs_any(Privileges::NONE, &["BACKUP_ADMIN"], "BACKUP_ADMIN");
     S::UnlockInstance =>
-        PLAIN.counts(C::ComUnlockInstance).not_preparable(), { session |core| core.unlock_instance() };
+        PLAIN.counts(C::ComUnlockInstance).not_preparable(), { session |core| core.unlock_instance() }
+        needs |core| core.needs_any(Privileges::NONE, &["BACKUP_ADMIN"], "BACKUP_ADMIN");
 
     // Variables and the session's state.
     S::Set(items) => PLAIN.counts(C::ComSetOption), { session |core| core.set_statement(items) };
@@ -293,12 +345,16 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
 
     // The server.
     S::Kill(kill) => PLAIN.counts(C::ComKill), { session |core| core.kill_statement(kill) };
-    S::Flush(flush) => PLAIN.counts(C::ComFlush), { session |core| core.flush(flush) };
+    S::Flush(flush) => PLAIN.counts(C::ComFlush), { session |core| core.flush(flush) }
+        needs |core| core.needs_of_flush(&flush.targets);
     S::Shutdown =>
-        PLAIN.counts(C::ComShutdown).not_preparable(), { session |core| core.shutdown() };
-    S::Restart => PLAIN.counts(C::ComRestart), { refused "RESTART" };
+        PLAIN.counts(C::ComShutdown).not_preparable(), { session |core| core.shutdown() }
+        needs |core| core.needs(Privileges::SHUTDOWN);
+    S::Restart => PLAIN.counts(C::ComRestart), { refused "RESTART" }
+        needs |core| core.needs(Privileges::SHUTDOWN);
     S::AlterInstance(alter) if alter.action.starts_with("RELOAD TLS") =>
-        PLAIN.counts(C::ComAlterInstance), { session |core| core.reload_tls(&alter.action) };
+        PLAIN.counts(C::ComAlterInstance), { session |core| core.reload_tls(&alter.action) }
+        needs |core| core.needs_any(Privileges::NONE, &["CONNECTION_ADMIN"], "CONNECTION_ADMIN");
     S::AlterInstance(_) => PLAIN.counts(C::ComAlterInstance), { refused "ALTER INSTANCE" };
     S::Clone(_) => PLAIN.counts(C::ComClone), { refused "CLONE" };
     S::Install(Install::DropPlugin(name)) =>
@@ -330,17 +386,36 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Replication(of) => PLAIN.counts(C::ComReset), { refused of.construct() };
 
     // Accounts and roles.
-    S::CreateUser(_) => DDL.counts(C::ComCreateUser), { refused "CREATE USER" };
-    S::AlterUser(alter) => DDL.counts(C::ComAlterUser), { session |core| core.alter_user(alter) };
+    S::CreateUser(create) if makes_passwords(&create.accounts) =>
+        DDL.counts(C::ComCreateUser),
+        { rows |core, sink|
+            Ok(show::made_password_columns()),
+            core.create_users(create).and_then(|made| send_made(&made, sink)) }
+        needs |core| core.needs(Privileges::CREATE_USER);
+    S::CreateUser(create) =>
+        DDL.counts(C::ComCreateUser), { session |core| core.create_users(create).map(drop) }
+        needs |core| core.needs(Privileges::CREATE_USER);
+    S::AlterUser(alter) if makes_passwords(&alter.accounts) =>
+        DDL.counts(C::ComAlterUser).with_expired_password(),
+        { rows |core, sink|
+            Ok(show::made_password_columns()),
+            core.alter_users(alter).and_then(|made| send_made(&made, sink)) };
+    S::AlterUser(alter) =>
+        DDL.counts(C::ComAlterUser).with_expired_password(), { session |core| core.alter_users(alter).map(drop) };
     S::DropUser(drop) =>
         DDL.counts(C::ComDropUser),
-        { session |core| core.drop_accounts("DROP USER", drop.if_exists, &drop.accounts) };
-    S::RenameUser(pairs) => DDL.counts(C::ComRenameUser), { session |core| {
-        let accounts: Vec<Account> = pairs.iter().map(|(from, _)| from.clone()).collect();
-        core.drop_accounts("RENAME USER", false, &accounts)
-    } };
+        { session |core| core.drop_accounts("DROP USER", drop.if_exists, &drop.accounts) }
+        needs |core| core.needs(Privileges::CREATE_USER);
+    S::RenameUser(pairs) =>
+        DDL.counts(C::ComRenameUser), { session |core| core.rename_users(pairs) }
+        needs |core| core.needs(Privileges::CREATE_USER);
+    S::SetPassword(set) if set.password.is_none() =>
+        DDL.counts(C::ComSetPassword).with_expired_password(),
+        { rows |core, sink|
+            Ok(show::made_password_columns()),
+            core.set_password(set).and_then(|made| send_made(&made, sink)) };
     S::SetPassword(set) =>
-        DDL.counts(C::ComSetPassword), { session |core| core.set_password(set) };
+        DDL.counts(C::ComSetPassword).with_expired_password(), { session |core| core.set_password(set).map(drop) };
     S::Grant(grant) if grant.on.is_none() && grant.proxy.is_none() =>
         DDL.counts(C::ComGrantRoles), { session |core| core.grant(grant) };
     S::Grant(grant) => DDL.counts(C::ComGrant), { session |core| core.grant(grant) };
@@ -349,10 +424,16 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Revoke(revoke) if revoke.on.is_none() && revoke.proxy.is_none() =>
         DDL.counts(C::ComRevokeRoles), { session |core| core.revoke(revoke) };
     S::Revoke(revoke) => DDL.counts(C::ComRevoke), { session |core| core.revoke(revoke) };
-    S::CreateRole(..) => PLAIN.counts(C::ComCreateRole).not_preparable(), { refused "CREATE ROLE" };
+    S::CreateRole(if_not_exists, roles) =>
+        DDL.counts(C::ComCreateRole).not_preparable(),
+        { session |core| core.create_roles(*if_not_exists, roles) }
+        needs |core| core.needs_any(
+            Privileges::CREATE_USER | Privileges::CREATE_ROLE, &[], "CREATE USER, CREATE ROLE");
     S::DropRole(if_exists, roles) =>
         DDL.counts(C::ComDropRole).not_preparable(),
-        { session |core| core.drop_accounts("DROP ROLE", *if_exists, roles) };
+        { session |core| core.drop_accounts("DROP ROLE", *if_exists, roles) }
+        needs |core| core.needs_any(
+            Privileges::CREATE_USER | Privileges::DROP_ROLE, &[], "CREATE USER, DROP ROLE");
     S::SetRole(roles) => PLAIN.counts(C::ComSetRole), { session |core| core.set_role(roles) };
     S::SetDefaultRole(roles, accounts) =>
         DDL.counts(C::ComAlterUserDefaultRole),
@@ -387,7 +468,8 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
 
     // What belongs to the server beside its tables.
     S::CreateServer(_) =>
-        PLAIN.counts(C::ComCreateServer).not_preparable(), { refused "CREATE SERVER" };
+        PLAIN.counts(C::ComCreateServer).not_preparable(), { refused "CREATE SERVER" }
+        needs |core| core.needs(Privileges::SUPER);
     S::AlterServer(server) =>
         DDL.counts(C::ComAlterServer).not_preparable(),
         { fails SqlError::from(SessionError::UnknownForeignServer(&server.name)) };
@@ -427,12 +509,18 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
 kinds! { of_show, SHOWS, Show, shown;
     // The dictionary and the server, as tables of information_schema and performance_schema have them.
     Show::Databases(_) => PLAIN.counts(C::ComShowDatabases), { executor };
-    Show::Tables { .. } => PLAIN.counts(C::ComShowTables), { executor };
-    Show::TableStatus { .. } => PLAIN.counts(C::ComShowTableStatus), { executor };
-    Show::Columns { .. } => PLAIN.counts(C::ComShowFields), { executor };
-    Show::Index { .. } => PLAIN.counts(C::ComShowKeys), { executor };
-    Show::Triggers { .. } => PLAIN.counts(C::ComShowTriggers), { executor };
-    Show::Events { .. } => PLAIN.counts(C::ComShowEvents), { executor };
+    Show::Tables { schema, .. } => PLAIN.counts(C::ComShowTables), { executor }
+        needs |core| core.needs_use(schema.as_deref());
+    Show::TableStatus { schema, .. } => PLAIN.counts(C::ComShowTableStatus), { executor }
+        needs |core| core.needs_use(schema.as_deref());
+    Show::Columns { table, .. } => PLAIN.counts(C::ComShowFields), { executor }
+        needs |core| core.needs_sight(table, "SELECT");
+    Show::Index { table, .. } => PLAIN.counts(C::ComShowKeys), { executor }
+        needs |core| core.needs_sight(table, "SELECT");
+    Show::Triggers { schema, .. } => PLAIN.counts(C::ComShowTriggers), { executor }
+        needs |core| core.needs_use(schema.as_deref());
+    Show::Events { schema, .. } => PLAIN.counts(C::ComShowEvents), { executor }
+        needs |core| core.needs_schema_if_there(schema.as_deref(), Privileges::EVENT);
     Show::ProcedureStatus(_) => PLAIN.counts(C::ComShowProcedureStatus), { executor };
     Show::FunctionStatus(_) => PLAIN.counts(C::ComShowFunctionStatus), { executor };
     Show::ProcessList { .. } => PLAIN.counts(C::ComShowProcesslist), { executor };
@@ -443,18 +531,29 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::Plugins => PLAIN.counts(C::ComShowPlugins), { executor };
     Show::Collation(_) => PLAIN.counts(C::ComShowCollations), { executor };
     Show::Charset(_) => PLAIN.counts(C::ComShowCharsets), { executor };
-    Show::BinaryLogStatus => PLAIN.counts(C::ComShowBinaryLogStatus), { executor };
-    Show::BinaryLogs => PLAIN.counts(C::ComShowBinlogs), { executor };
-    Show::ReplicaStatus(_) => PLAIN.counts(C::ComShowReplicaStatus), { executor };
-    Show::Replicas => PLAIN.counts(C::ComShowReplicas), { executor };
+    Show::BinaryLogStatus => PLAIN.counts(C::ComShowBinaryLogStatus), { executor }
+        needs |core| core.needs_any(
+            Privileges::SUPER | Privileges::REPLICATION_CLIENT, &[], "SUPER, REPLICATION CLIENT");
+    Show::BinaryLogs => PLAIN.counts(C::ComShowBinlogs), { executor }
+        needs |core| core.needs_any(
+            Privileges::SUPER | Privileges::REPLICATION_CLIENT, &[], "SUPER, REPLICATION CLIENT");
+    Show::ReplicaStatus(_) => PLAIN.counts(C::ComShowReplicaStatus), { executor }
+        needs |core| core.needs_any(
+            Privileges::SUPER | Privileges::REPLICATION_CLIENT, &[], "SUPER, REPLICATION CLIENT");
+    Show::Replicas => PLAIN.counts(C::ComShowReplicas), { executor }
+        needs |core| core.needs(Privileges::REPLICATION_SLAVE);
 
     // The text of a definition.
-    Show::CreateTable(_) =>
+    Show::CreateTable(table) =>
         Descriptor { locks: LockDuration::Statement, ..PLAIN }.counts(C::ComShowCreateTable),
-        { executor };
-    Show::CreateDatabase { .. } => PLAIN.counts(C::ComShowCreateDb), { executor };
-    Show::CreateOther(kind, _) if kind == "VIEW" =>
-        PLAIN.counts(C::ComShowCreateTable), { executor };
+        { executor }
+        needs |core| core.needs_sight(table, "SHOW");
+    Show::CreateDatabase { name, .. } => PLAIN.counts(C::ComShowCreateDb), { executor }
+        needs |core| core.needs_database(name);
+    Show::CreateOther(kind, name) if kind == "VIEW" =>
+        PLAIN.counts(C::ComShowCreateTable), { executor }
+        needs |core| core.needs_table(name, Privileges::SELECT)
+            .and_then(|()| core.needs_table(name, Privileges::SHOW_VIEW));
     Show::CreateOther(kind, name) if kind == "PROCEDURE" =>
         PLAIN.counts(C::ComShowCreateProc),
         { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
@@ -498,24 +597,30 @@ kinds! { of_show, SHOWS, Show, shown;
         PLAIN.counts(C::ComShowEngineMutex),
         { rows |core, sink|
             show::engine_columns(engine, what),
-            core.show_engine(engine, sink) };
+            core.show_engine(engine, sink) }
+        needs |core| core.needs(Privileges::PROCESS);
     Show::Engine(engine, what) if what == "LOGS" =>
         PLAIN.counts(C::ComShowEngineLogs),
         { rows |core, sink|
             show::engine_columns(engine, what),
-            core.show_engine(engine, sink) };
+            core.show_engine(engine, sink) }
+        needs |core| core.needs(Privileges::PROCESS);
     Show::Engine(engine, what) =>
         PLAIN.counts(C::ComShowEngineStatus),
         { rows |core, sink|
             show::engine_columns(engine, what),
-            core.show_engine(engine, sink) };
+            core.show_engine(engine, sink) }
+        needs |core| core.needs(Privileges::PROCESS);
     Show::Grants(account) =>
         PLAIN.counts(C::ComShowGrants),
         { rows |core, sink|
             core.grant_columns(account.as_ref()),
-            core.show_grants(account.as_ref(), sink) };
+            core.show_grants(account.as_ref(), &[], sink) };
     Show::GrantsUsing(account, roles) =>
-        PLAIN.counts(C::ComShowGrants), { rows |core, sink| Err(core.roles_not_granted(account, roles)), Ok(()) };
+        PLAIN.counts(C::ComShowGrants),
+        { rows |core, sink|
+            core.grant_columns(Some(account)),
+            core.show_grants(Some(account), roles, sink) };
     Show::Privileges =>
         PLAIN.counts(C::ComShowPrivileges),
         { rows |core, sink|

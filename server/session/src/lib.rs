@@ -28,6 +28,8 @@ mod logs;
 mod shared_programs;
 
 // What sessions share.
+mod logins;
+
 pub mod server;
 
 // What a server does and shows by itself.
@@ -42,6 +44,8 @@ mod status;
 
 // What statements see of their session.
 mod env;
+
+mod rights;
 
 mod environment;
 mod sink;
@@ -76,6 +80,7 @@ mod set;
 
 mod admin;
 mod hints;
+mod needs;
 
 // Texts and prepared statements.
 mod texts;
@@ -90,14 +95,17 @@ mod kinds;
 
 // A connection, and the server that it is to.
 pub mod session;
+
 mod startup;
 
+pub use accounts::make_password;
 pub use login::Peer;
 pub use net::Net;
 pub use process::{Host, QueryLog, Severity};
 pub use registry::Wake;
 pub use server::{Server, VERSION};
 pub use session::{Next, Refused, STACK_BYTES_MIN, Session};
+pub use startup::run_at_start;
 
 #[cfg(test)]
 mod tests;

@@ -89,9 +89,11 @@ impl Core {
         let server = &self.env.server;
         match target {
             FlushTarget::Status => server.flush_status(),
+            FlushTarget::Privileges => server.logins.flush(),
             FlushTarget::Other(what) => match &**what {
                 "LOGS" => server.open_logs(),
                 "GENERAL LOGS" => server.open_each(&[QueryLog::General]),
+                "USER_RESOURCES" => server.logins.flush_used(),
                 "SLOW LOGS" => server.open_each(&[QueryLog::Slow]),
                 _ => {}
             },

@@ -11,11 +11,12 @@
 
 use crate::errors::SessionError;
 use crate::server::Server;
-use catalog::Account;
+use access::{Account, Client};
 use executor::SqlError;
+use std::net::IpAddr;
 use std::sync::Arc;
 use wire::Outbox;
-use wire::auth::{self, Plugin};
+use wire::auth::{self, CachedDigest, Plugin};
 use wire::constants::Capabilities;
 use wire::handshake::{self, SCRAMBLE_BYTES, Scramble};
 
@@ -40,6 +41,14 @@ impl Peer {
             Peer::Socket => "localhost".into(),
             Peer::Tcp(a) if a.ip().is_loopback() => "localhost".into(),
             Peer::Tcp(a) => a.ip().to_string(),
+        }
+    }
+
+    /// Its address; none of the Unix socket.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self {
+            Peer::Socket => None,
+            Peer::Tcp(a) => Some(a.ip()),
         }
     }
 
@@ -91,10 +100,13 @@ pub struct Login {
     /// Collation number of the connection.
     pub collation: u16,
     /// Account that was matched.
-    pub account: Option<Account>,
+    pub account: Option<Arc<Account>>,
+    /// The client gave a password.
+    pub used_password: bool,
     /// What the client says of itself: names and values, see [`kept_attributes`].
     pub attributes: Vec<(String, String)>,
     host: String,
+    address: Option<IpAddr>,
 }
 
 /// The plugin the greeting names.
@@ -141,8 +153,10 @@ impl Login {
             schema: None,
             collation: wire::constants::COLLATION_0900_AI_CI,
             account: None,
+            used_password: false,
             attributes: Vec::new(),
             host: peer.host(),
+            address: peer.address(),
         }
     }
 
@@ -233,7 +247,11 @@ impl Login {
         self.user = String::from_utf8_lossy(user).into_owned();
         self.schema = schema.map(|s| String::from_utf8_lossy(s).into_owned());
         self.collation = collation;
-        self.account = find_account(&server.catalog.accounts(), &self.user, &self.host);
+        let client = Client { host: &self.host, address: self.address };
+        self.account = server.catalog.accounts().of_client(&self.user, client).cloned();
+        if server.skips_grants() {
+            return Ok(Progress::Done);
+        }
         let plugin_of_account = self.account.as_ref().and_then(|a| Plugin::from_name(&a.plugin));
         self.plugin = plugin_of_account.unwrap_or(DEFAULT_PLUGIN);
         let spoken = plugin.map_or(Plugin::Native.name().as_bytes(), |p| p);
@@ -256,37 +274,52 @@ impl Login {
         server: &Server,
         out: &mut Outbox,
     ) -> Result<Progress, SqlError> {
-        let used_password = !is_empty_answer(answer);
-        let Some(account) = &self.account else { return Err(self.denied(used_password)) };
-        let stored = String::from_utf8_lossy(&account.auth_string).into_owned();
-        if stored.is_empty() || !used_password {
-            let right = stored.is_empty() && !used_password;
-            return if right { Ok(Progress::Done) } else { Err(self.denied(used_password)) };
+        self.used_password = !is_empty_answer(answer);
+        let known = self.account.as_deref();
+        let open = known.is_some_and(|account| account.secret.is_empty());
+        if open || !self.used_password {
+            return self.end(server, open && !self.used_password);
         }
-        if self.plugin == Plugin::Native {
-            let right = auth::check_native(&stored, &self.scramble, answer);
-            return if right { Ok(Progress::Done) } else { Err(self.denied(true)) };
+        match (self.plugin, known) {
+            (Plugin::Native, account) => {
+                let right = |secret: &[u8]| {
+                    auth::check_native(&String::from_utf8_lossy(secret), &self.scramble, answer)
+                };
+                let right = account.is_some_and(|account| secrets(account).any(right));
+                self.end(server, right)
+            }
+            (Plugin::CachingSha2, account) => {
+                let digests = account.map(|account| server.logins.digests(account));
+                let fits = |d: &CachedDigest| auth::check_fast(d, &self.scramble, answer);
+                if digests.is_some_and(|digests| digests.iter().any(fits)) {
+                    handshake::auth_more_data(out, &[auth::FAST_OK]);
+                    return self.end(server, true);
+                }
+                // Of a user who is not there, too.
+                handshake::auth_more_data(out, &[auth::FULL_NEEDED]);
+                self.state = State::Full;
+                Ok(Progress::More)
+            }
         }
-        let cached = server.cached_digest(&account.user, &account.host, &account.auth_string);
-        if cached.is_some_and(|d| auth::check_fast(&d, &self.scramble, answer)) {
-            handshake::auth_more_data(out, &[auth::FAST_OK]);
-            return Ok(Progress::Done);
-        }
-        handshake::auth_more_data(out, &[auth::FULL_NEEDED]);
-        self.state = State::Full;
-        Ok(Progress::More)
     }
 
     fn full(&self, clear: Option<&[u8]>, server: &Server) -> Result<Progress, SqlError> {
         let password = clear.and_then(auth::clear_password).ok_or_else(|| self.denied(true))?;
-        let account = self.account.as_ref().ok_or_else(|| self.denied(true))?;
-        let stored = String::from_utf8_lossy(&account.auth_string);
-        if !auth::check_full(&stored, password) {
-            return Err(self.denied(true));
+        let Some(account) = self.account.as_deref() else { return Err(self.denied(true)) };
+        let right = |secret: &&[u8]| auth::check_full(&String::from_utf8_lossy(secret), password);
+        let found = secrets(account).find(right);
+        if let Some(secret) = found {
+            server.logins.keep_digest(account, secret, auth::cached_digest(password));
         }
-        let digest = auth::cached_digest(password);
-        server.cache_digest(&account.user, &account.host, &account.auth_string, digest);
-        Ok(Progress::Done)
+        self.end(server, found.is_some())
+    }
+
+    /// The client has proved who it is, or not.
+    fn end(&self, server: &Server, right: bool) -> Result<Progress, SqlError> {
+        if let Some(account) = &self.account {
+            server.logins.note(account, right, &self.host)?;
+        }
+        if right { Ok(Progress::Done) } else { Err(self.denied(self.used_password)) }
     }
 
     fn denied(&self, used_password: bool) -> SqlError {
@@ -303,11 +336,9 @@ fn is_empty_answer(answer: &[u8]) -> bool {
     answer.is_empty() || answer == [0]
 }
 
-/// The account of a user from a host: an exact host wins over `%`.
-pub fn find_account(accounts: &Arc<Vec<Account>>, user: &str, host: &str) -> Option<Account> {
-    let of_user = || accounts.iter().filter(|a| a.user == user);
-    let exact = of_user().find(|a| a.host.eq_ignore_ascii_case(host));
-    exact.or_else(|| of_user().find(|a| a.host == "%")).cloned()
+/// What is stored for the passwords of an account: the present one, and one that was retained.
+fn secrets(account: &Account) -> impl Iterator<Item = &[u8]> {
+    [Some(&account.secret), account.second_secret.as_ref()].into_iter().flatten().map(Vec::as_slice)
 }
 
 #[cfg(test)]
@@ -321,19 +352,5 @@ mod tests {
         assert_eq!(tcp("127.0.0.1:5").shown(), "localhost:5");
         assert_eq!(tcp("[::1]:5").host(), "localhost");
         assert_eq!(tcp("10.0.0.7:5").host(), "10.0.0.7");
-    }
-
-    #[test]
-    fn the_exact_host_wins() {
-        let account = |host: &str| Account {
-            user: "u".into(),
-            host: host.into(),
-            plugin: Plugin::Native.name().into(),
-            auth_string: Vec::new(),
-        };
-        let accounts = Arc::new(vec![account("%"), account("localhost")]);
-        assert_eq!(find_account(&accounts, "u", "localhost").unwrap().host, "localhost");
-        assert_eq!(find_account(&accounts, "u", "10.0.0.7").unwrap().host, "%");
-        assert!(find_account(&accounts, "v", "localhost").is_none());
     }
 }

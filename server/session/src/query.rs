@@ -91,7 +91,7 @@ impl Core {
         if !matches!(kind.runner, Runner::Executor) {
             return self.run_in_session(&statement, kind, false, net);
         }
-        if let Err(error) = self.before(kind) {
+        if let Err(error) = self.before(kind).and_then(|()| self.check_needs(kind, &statement)) {
             self.send_error(&error);
             return false;
         }

@@ -58,6 +58,10 @@ struct Identity {
     prepared: Arc<PreparedList>,
     /// The client is gone.
     leaves: bool,
+    /// SUPER or CONNECTION_ADMIN.
+    is_super: bool,
+    /// SYSTEM_USER.
+    is_system: bool,
     /// Its counters at the last FLUSH STATUS: what its own status counts from. Empty: there was none since it began.
     status_before: Vec<u64>,
 }
@@ -162,6 +166,8 @@ impl Registry {
             told: Arc::default(),
             prepared: Arc::default(),
             leaves: false,
+            is_super: false,
+            is_system: false,
             status_before: Vec::new(),
         };
         *entry.identity.lock() = Some(identity);
@@ -342,10 +348,28 @@ impl Registry {
         });
     }
 
-    /// Kills every session whose user is one of these.
-    pub fn kill_where(&self, is_killed: impl Fn(&str) -> bool) {
+    /// Tells what the session's account may do to others, and who may do something to it.
+    pub fn set_super(&self, slot: usize, is_super: bool, is_system: bool) {
+        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+            (identity.is_super, identity.is_system) = (is_super, is_system);
+        }
+    }
+
+    /// The user of the session with this connection id, and whether it has SYSTEM_USER.
+    pub fn user_of(&self, id: u64) -> Option<(String, bool)> {
+        let mut found = None;
+        self.for_each(|_, identity| {
+            if identity.id == id && !identity.leaves {
+                found = Some((identity.user.clone(), identity.is_system));
+            }
+        });
+        found
+    }
+
+    /// Kills every session of which this is right, as it has SUPER or CONNECTION_ADMIN or not.
+    pub fn kill_where(&self, is_killed: impl Fn(bool) -> bool) {
         self.for_each(|slot, identity| {
-            if !identity.leaves && is_killed(&identity.user) {
+            if !identity.leaves && is_killed(identity.is_super) {
                 slot.kill(sync::KILL_CONNECTION);
                 identity.wake.cut();
             }

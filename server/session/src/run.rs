@@ -8,10 +8,29 @@ use crate::core::{
 };
 use crate::diagnostics::Level;
 use crate::errors::{self, SessionError};
+use crate::logins::Use;
 use crate::net::Net;
 use executor::{ResultColumn, RowSink, SqlError};
+use instrument::Counter;
 use parser::ast::Statement;
 use wire::reply;
+
+/// Whether statements that are counted so change rows.
+fn changes_rows(counter: Counter) -> bool {
+    use Counter as C;
+    let changes = [
+        C::ComInsert,
+        C::ComInsertSelect,
+        C::ComReplace,
+        C::ComReplaceSelect,
+        C::ComUpdate,
+        C::ComUpdateMulti,
+        C::ComDelete,
+        C::ComDeleteMulti,
+        C::ComLoad,
+    ];
+    changes.contains(&counter)
+}
 
 impl Core {
     /// Raises what the parser warns of.
@@ -24,6 +43,9 @@ impl Core {
     /// What must happen before a statement of a kind: LOCK TABLES and READ ONLY may refuse it (1192, 1792), and the
     /// open transaction may have to be committed.
     pub fn before(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
+        if self.env.is_limited {
+            self.check_limits(kind)?;
+        }
         if !kind.under_lock_tables && self.tables.tables_are_locked() {
             return Err(SessionError::LockedOrInTransaction.into());
         }
@@ -43,6 +65,38 @@ impl Core {
         Ok(())
     }
 
+    /// Whether the session may run a statement, as far as its kind says what that needs.
+    ///
+    /// # Errors
+    /// 1044, 1142, 1227; 1820 while the account's password is expired.
+    #[inline]
+    pub(crate) fn check_needs(
+        &self,
+        kind: &Descriptor,
+        statement: &Statement,
+    ) -> Result<(), SqlError> {
+        match kind.needs {
+            Some(check) if !self.env.rights.are_all() => check(self, statement),
+            _ => Ok(()),
+        }
+    }
+
+    /// An expired password, and what the account may do in an hour.
+    ///
+    /// # Errors
+    /// 1820, 1226.
+    #[cold]
+    fn check_limits(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
+        if self.env.password_expired && !kind.with_expired_password {
+            return Err(SessionError::MustChangePassword.into());
+        }
+        let Some(limits) = self.env.limits else { return Ok(()) };
+        let (logins, name) = (&self.env.server.logins, &self.env.rights.name);
+        logins.count(name, limits, Use::Query)?;
+        let changes = kind.implicit_commit || kind.counter.is_some_and(changes_rows);
+        if changes { logins.count(name, limits, Use::Update) } else { Ok(()) }
+    }
+
     /// Runs a statement that is not the executor's and writes its reply; false when it ended in an error.
     pub fn run_in_session(
         &mut self,
@@ -51,7 +105,8 @@ impl Core {
         binary: bool,
         net: &mut dyn Net,
     ) -> bool {
-        let result = self.before(kind).and_then(|()| match kind.runner {
+        let allowed = self.before(kind).and_then(|()| self.check_needs(kind, statement));
+        let result = allowed.and_then(|()| match kind.runner {
             Runner::Executor => Err(SessionError::Internal("a statement of the executor").into()),
             Runner::Refused(words) => Err(errors::unsupported(words(statement))),
             Runner::Nested(run) => Ok(run(self, statement, net)),

@@ -1,5 +1,6 @@
 //! What all sessions of a server share.
 
+use crate::logins::Logins;
 use crate::logs::Logs;
 use crate::process::{Host, QueryLog, Severity};
 use crate::registry::Registry;
@@ -8,21 +9,15 @@ use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
 use instrument::Totals;
-use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 use tls::{Acceptor, PasswordKeys};
-use wire::auth::CachedDigest;
 
 instrument::classes! {
     static LAST_DEADLOCK: MutexClass = "wait/synch/mutex/limpid/last_deadlock_text";
     static LAST_PRINTOUT: MutexClass = "wait/synch/mutex/innodb/srv_innodb_monitor_mutex";
-    static DIGESTS: MutexClass = "wait/synch/mutex/sql/sha2_cache";
 }
-
-/// By user and host: what is stored for the password, and its digest.
-type Digests = HashMap<(String, String), (Vec<u8>, CachedDigest)>;
 
 /// A running server, as its sessions see it.
 pub struct Server {
@@ -46,7 +41,9 @@ pub struct Server {
     pub(crate) last_printout: Mutex<Option<(u64, Totals)>>,
     pub(crate) programs: SharedPrograms,
     pub(crate) logs: Logs,
-    digests: Mutex<Digests>,
+    /// What is remembered of logins.
+    pub(crate) logins: Logins,
+    skips_grants: SharedAtomic<bool, { class::SESSION }>,
     last_deadlock: Mutex<Option<String>>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
@@ -86,7 +83,8 @@ impl Server {
             last_printout: Mutex::new(&LAST_PRINTOUT, None),
             programs: SharedPrograms::new(),
             logs: Logs::off(),
-            digests: Mutex::new(&DIGESTS, HashMap::new()),
+            logins: Logins::new(),
+            skips_grants: SharedAtomic::new(false),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
@@ -182,21 +180,13 @@ impl Server {
         self.statements.load(Ordering::Relaxed)
     }
 
-    /// The cached digest of an account whose stored password is still `stored`.
-    pub(crate) fn cached_digest(
-        &self,
-        user: &str,
-        host: &str,
-        stored: &[u8],
-    ) -> Option<CachedDigest> {
-        let digests = self.digests.lock();
-        let (of, digest) = digests.get(&(user.to_string(), host.to_string()))?;
-        (of == stored).then_some(*digest)
+    /// `skip_grant_tables`: everybody may do everything.
+    pub fn set_skips_grants(&self, on: bool) {
+        self.skips_grants.store(on, Ordering::Relaxed);
     }
 
-    /// Remembers the digest of an account's password.
-    pub(crate) fn cache_digest(&self, user: &str, host: &str, stored: &[u8], digest: CachedDigest) {
-        let key = (user.to_string(), host.to_string());
-        self.digests.lock().insert(key, (stored.to_vec(), digest));
+    /// Whether everybody may do everything.
+    pub(crate) fn skips_grants(&self) -> bool {
+        self.skips_grants.load(Ordering::Relaxed)
     }
 }

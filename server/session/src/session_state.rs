@@ -15,10 +15,14 @@ pub(crate) struct LeftSchema(Option<String>);
 impl Core {
     /// Makes a schema the current one.
     pub fn use_schema(&mut self, schema: &str) -> Result<(), SqlError> {
-        let Some(schema) = self.env.server.catalog.schema(schema) else {
-            return Err(SessionError::UnknownDatabase(schema).into());
-        };
+        let known = self.env.server.catalog.schema(schema);
+        let name = known.as_ref().map_or(schema, |known| &known.name);
+        if !self.env.rights.uses_schema(name) {
+            return Err(self.env.rights.denied_schema(name).into());
+        }
+        let schema = known.ok_or(SessionError::UnknownDatabase(schema))?;
         self.env.database = Some(schema.name.clone());
+        self.env.rights_in_schema();
         self.env.database_changes += 1;
         self.env.take_database(schema.collation);
         self.publish_identity();

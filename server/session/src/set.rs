@@ -10,6 +10,7 @@ use crate::errors::{self, SessionError};
 use crate::logs;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
+use access::Privileges;
 use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
 use parser::ast::{Expr, Literal, ResetPersist, Scope, SetItem, SetTransaction, SystemVar};
@@ -111,6 +112,7 @@ impl Core {
             None => variable.name.clone(),
         };
         let id = variables::settable(&name, global, only).map_err(errors::variable)?;
+        self.may_set(id, scope)?;
         if let Some((number, text)) = variables::set_warning(id.get()) {
             self.env.diagnostics.add(Level::Warning, number, text);
         }
@@ -152,6 +154,42 @@ impl Core {
             }
         }
         Ok(Action { id, value: checked, scope })
+    }
+
+    /// Whether the session may set a variable there.
+    ///
+    /// # Errors
+    /// 1227, 3630.
+    fn may_set(&self, id: VarId, scope: Scope) -> Result<(), SqlError> {
+        const ADMIN: &str = "SYSTEM_VARIABLES_ADMIN";
+        let rights = &self.env.rights;
+        let global = || {
+            let words = "SUPER or SYSTEM_VARIABLES_ADMIN";
+            rights.check_global(Privileges::SUPER, &[ADMIN], words)
+        };
+        match scope {
+            Scope::Global | Scope::Persist => global()?,
+            Scope::PersistOnly => {
+                let persists = rights.dynamic("PERSIST_RO_VARIABLES_ADMIN");
+                if !(rights.dynamic(ADMIN) && persists) {
+                    return Err(SessionError::PersistDenied.into());
+                }
+            }
+            Scope::Session | Scope::Unspecified if variables::is_restricted(id.get()) => {
+                let (mut names, mut words) = (
+                    vec![ADMIN, "SESSION_VARIABLES_ADMIN"],
+                    "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
+                );
+                if id.get().name == "gtid_next" {
+                    names.push("REPLICATION_APPLIER");
+                    words = "SUPER, SYSTEM_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN or \
+                             REPLICATION_APPLIER";
+                }
+                rights.check_global(Privileges::SUPER, &names, words)?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Sets a variable of the session.
@@ -341,7 +379,7 @@ impl Core {
 
     fn apply_global(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {
         if id.get().effect == Effect::Access {
-            self.set_access(id.get().name, value.as_u64() != 0)?;
+            self.set_access(id.get().name, &id.get().kind.show(&value), value.as_u64() != 0)?;
         }
         let server = &self.env.server;
         let mut value = value;
@@ -426,6 +464,7 @@ impl Core {
     }
 
     fn set_number(&mut self, name: &'static str, n: u64, scope: Scope) -> Result<(), SqlError> {
+        self.may_set(variables::id(name), scope)?;
         let action = Action { id: variables::id(name), value: Value::UInt(n), scope };
         self.refuse_characteristic(&action)?;
         self.apply(action)

@@ -30,6 +30,13 @@ pub(crate) fn send_texts<'t>(
     sink.row(&row)
 }
 
+/// Columns of the passwords that a statement made.
+pub(crate) fn made_password_columns() -> Vec<ResultColumn> {
+    let mut columns = texts(&["user", "host", "generated password"]);
+    columns.push(integer("auth_factor", ColumnType::int(Kind::BigInt, true)));
+    columns
+}
+
 /// Columns of SHOW WARNINGS and SHOW ERRORS.
 pub(crate) fn condition_columns() -> Vec<ResultColumn> {
     let text = |name, chars| {
@@ -53,7 +60,9 @@ pub(crate) fn send_count(n: u64, sink: &mut dyn RowSink) -> Result<(), SqlError>
 
 /// The rows of SHOW PRIVILEGES.
 pub(crate) fn send_privileges(sink: &mut dyn RowSink) -> Result<(), SqlError> {
-    PRIVILEGES.lines().try_for_each(|line| send_texts(line.split('\t'), sink))
+    PRIVILEGES.lines().try_for_each(|line| send_texts(line.split('\t'), sink))?;
+    let dynamic = access::privilege::DYNAMIC.iter();
+    dynamic.copied().try_for_each(|name| send_texts([name, "Server Admin", ""], sink))
 }
 
 /// Columns of SHOW ENGINE.

@@ -2,11 +2,16 @@
 
 use crate::access;
 use crate::deadlocks;
+use crate::login::Peer;
+use crate::net::Net;
 use crate::process::Host;
+use crate::registry::Wake;
 use crate::server::Server;
+use crate::session::Session;
 use crate::tuning;
 use crate::variables::Globals;
 use catalog::Catalog;
+use std::io;
 use std::sync::Arc;
 use tls::PasswordKeys;
 
@@ -30,4 +35,33 @@ impl Server {
         deadlocks::listen(&server);
         server
     }
+}
+
+/// Nobody: what runs before the first client has none.
+struct NoClient;
+
+impl Wake for NoClient {
+    fn wake(&self) {}
+
+    fn cut(&self) {}
+
+    fn is_lost(&self) -> bool {
+        false
+    }
+}
+
+impl Net for NoClient {
+    fn send(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs statements before the first client comes, as who may do everything.
+///
+/// # Errors
+/// The text of the first one's error that fails.
+pub fn run_at_start(server: &Arc<Server>, text: &[u8]) -> Result<(), String> {
+    let session = Session::new(server, Peer::Socket, Arc::new(NoClient));
+    let mut session = session.map_err(|_| "there is no room for a session".to_string())?;
+    session.run_unasked(text, &mut NoClient)
 }

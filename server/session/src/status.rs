@@ -15,7 +15,7 @@ use tls::Secured;
 pub fn list(
     server: &Server,
     slot: &SessionSlot,
-    secured: Option<Secured>,
+    secured: Option<&Secured>,
     global: bool,
 ) -> Vec<(String, String)> {
     let all = instrument::totals();

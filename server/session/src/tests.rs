@@ -3,7 +3,7 @@
 use crate::server::Server;
 use crate::variables::{self, Assign, Globals};
 use crate::{Host, Net, Next, Peer, Session, Severity, Wake};
-use catalog::{Account, Catalog};
+use catalog::Catalog;
 use engine::{Engine, EngineConfig};
 use host::SimDisk;
 use std::collections::BTreeMap;
@@ -72,11 +72,16 @@ fn set_password(server: &Server, user: &str, plugin: Plugin, password: &[u8]) {
 }
 
 fn set_password_at(server: &Server, user: &str, host: &str, plugin: Plugin, password: &[u8]) {
-    let auth_string = plugin.store(password, &[b's'; 20]).into_bytes();
-    let account =
-        Account { user: user.into(), host: host.into(), plugin: plugin.name().into(), auth_string };
+    let secret = plugin.store(password, &[b's'; 20]).into_bytes();
+    let name = access::AccountName::new(user, host);
+    let mut account = access::Account { secret, ..catalog::all_mighty(name, plugin.name()) };
+    if user != "root" {
+        // What the server is about is root's.
+        account.grants.global = access::Privileges::OF_SCHEMA;
+        account.grants.dynamic.clear();
+    }
     let mut client = server.engine.client().expect("client");
-    server.catalog.set_account(&mut client, &account).expect("account");
+    server.catalog.change_accounts(&mut client, &[account], &[]).expect("account");
 }
 
 /// A client that speaks packets.
@@ -287,8 +292,13 @@ fn a_client_that_asks_for_tls_is_secured_before_it_says_who_it_is() {
     let (_, early) = client.session.secure().expect("what was offered");
     assert_eq!(early, b"\x05\0\0\x02\x03DO 0");
     assert!(client.session.secure().is_none(), "once");
-    let how = tls::Secured { version: "TLSv1.3", cipher: "TLS_AES_128_GCM_SHA256", resumed: false };
-    client.session.secured(how);
+    let how = tls::Secured {
+        version: "TLSv1.3",
+        cipher: "TLS_AES_128_GCM_SHA256",
+        certificate: None,
+        resumed: false,
+    };
+    client.session.secured(how.clone());
     // The sequence goes on, and a password may come in clear.
     client.seq = 2;
     let answer = auth::answer_fast(b"secret", &client.scramble);
@@ -332,7 +342,8 @@ fn a_client_is_switched_to_the_accounts_plugin() {
     let answer = auth::answer_native(b"pw", &nobody.scramble);
     let replies = nobody.log_in("nobody", Plugin::Native, &answer);
     assert!(replies[0].starts_with(b"\xFEcaching_sha2_password\0"), "an unknown user looks alike");
-    assert_eq!(error_of(&nobody.packet(&[7; 32])), 1045);
+    assert_eq!(nobody.packet(&[7; 32]), [[1, auth::FULL_NEEDED]], "up to its end");
+    assert_eq!(error_of(&nobody.packet(b"pw\0")), 1045);
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn names(hostname: &str) -> Vec<String> {
 }
 
 /// What SHOW STATUS has of TLS; `secured`: what secures the connection that asks.
-pub(crate) fn status(server: &Server, secured: Option<Secured>) -> Vec<(&'static str, String)> {
+pub(crate) fn status(server: &Server, secured: Option<&Secured>) -> Vec<(&'static str, String)> {
     let context = server.tls.context();
     let offered = context.as_deref();
     let verifies = offered.is_some_and(|context| context.settings.ca.is_some());

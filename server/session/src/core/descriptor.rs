@@ -1,8 +1,8 @@
 //! What the session knows of a kind of statement.
 //!
 //! 1. Every kind has one descriptor, a line of `kinds`: the only match over all statements. 2. Who parses a
-//! statement looks its descriptor up; everybody else asks that. 3. The privileges that a kind needs will stand
-//! here, beside its metadata locks, when there are any to grant.
+//! statement looks its descriptor up; everybody else asks that. 3. The privileges that a kind needs
+//! stand here; those of the tables whose rows it reads or changes are its program's.
 
 use super::Core;
 use crate::net::Net;
@@ -29,6 +29,10 @@ pub(crate) struct Descriptor {
     pub diagnostics: DiagnosticsUse,
     /// How long it holds its metadata locks.
     pub locks: LockDuration,
+    /// A client whose password expired may run it.
+    pub with_expired_password: bool,
+    /// What it needs beside what its rows need, for which the planner asks.
+    pub needs: Option<CheckNeeds>,
 }
 
 /// What a statement does to the conditions of the statement before.
@@ -51,6 +55,8 @@ pub(crate) enum LockDuration {
     Statement,
 }
 
+/// Asks whether the session may run a statement.
+pub(crate) type CheckNeeds = fn(&Core, &Statement) -> Result<(), SqlError>;
 /// Answers with an OK packet.
 pub(crate) type RunSession = fn(&mut Core, &Statement) -> Result<Done, SqlError>;
 /// The columns of a result, without running for it.
@@ -103,6 +109,8 @@ impl Descriptor {
         preparable: true,
         diagnostics: DiagnosticsUse::Clears,
         locks: LockDuration::Transaction,
+        with_expired_password: false,
+        needs: None,
     };
 
     /// A statement that changes definitions or accounts.
@@ -112,6 +120,11 @@ impl Descriptor {
     /// The same, counted.
     pub const fn counts(self, counter: Counter) -> Descriptor {
         Descriptor { counter: Some(counter), ..self }
+    }
+
+    /// The same, for clients whose password expired, too.
+    pub const fn with_expired_password(self) -> Descriptor {
+        Descriptor { with_expired_password: true, ..self }
     }
 
     /// The same, refused by PREPARE.

@@ -150,6 +150,7 @@ impl Core {
             }
         };
         self.before(kind)?;
+        self.check_needs(kind, prepared.statement())?;
         let hinted = self.hinted(prepared);
         let mut data: SmallVec<[Datum<'_>; FEW]> = SmallVec::new();
         (0..params.len()).for_each(|i| data.push(datum(i)));

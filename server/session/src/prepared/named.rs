@@ -87,7 +87,9 @@ impl Core {
                 return self.run_with_parameters(statement, one.kind, params, false, net);
             }
         };
-        if let Err(error) = self.before(one.kind) {
+        let allowed = self.before(one.kind);
+        let allowed = allowed.and_then(|()| self.check_needs(one.kind, prepared.statement()));
+        if let Err(error) = allowed {
             self.send_error(&error);
             return false;
         }

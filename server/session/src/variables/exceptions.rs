@@ -23,6 +23,50 @@ const READ_ONLY_SOON: &[&str] =
 /// Variables that every session has and that only SET GLOBAL changes.
 const SESSION_FIXED: &[&str] = &["max_allowed_packet", "max_user_connections", "net_buffer_length"];
 
+/// Variables whose session value says something of all: SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN sets it.
+const RESTRICTED: &[&str] = &[
+    "binlog_direct_non_transactional_updates",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_value_options",
+    "binlog_rows_query_log_events",
+    "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
+    "bulk_insert_buffer_size",
+    "character_set_database",
+    "character_set_filesystem",
+    "connection_memory_chunk_size",
+    "connection_memory_limit",
+    "global_connection_memory_tracking",
+    "gtid_next",
+    "histogram_generation_max_mem_size",
+    "immediate_server_version",
+    "internal_tmp_mem_storage_engine",
+    "low_priority_updates",
+    "max_delayed_threads",
+    "max_error_count",
+    "max_insert_delayed_threads",
+    "min_examined_row_limit",
+    "original_commit_timestamp",
+    "original_server_version",
+    "preload_buffer_size",
+    "pseudo_replica_mode",
+    "pseudo_slave_mode",
+    "pseudo_thread_id",
+    "select_into_buffer_size",
+    "select_into_disk_sync_delay",
+    "sql_generate_invisible_primary_key",
+    "sql_log_bin",
+    "sql_log_off",
+    "sql_require_primary_key",
+    "xa_detach_on_prepare",
+];
+
+/// Whether a session needs a privilege to set its own value.
+pub fn is_restricted(variable: &Variable) -> bool {
+    RESTRICTED.binary_search(&variable.name).is_ok()
+}
+
 /// Variables without a default.
 const UNSET: &[&str] = &["identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
 

@@ -12,7 +12,6 @@ const NOT_LOGGED: &str =
 const NO_GTID: &str = "There is no binary log, so no transaction has a global id.";
 const NO_PROGRAMS: &str = "There are no stored programs.";
 const NO_EVENTS: &str = "There are no events.";
-const NO_ROLES: &str = "There are no roles.";
 const NO_MYISAM: &str = "There are no MyISAM tables.";
 const NO_DELAYED: &str = "There is no delayed INSERT.";
 const ONE_AUTHORITY_FILE: &str = "Authorities are read from one file (ssl_ca).";
@@ -21,7 +20,6 @@ const NO_VALIDATION: &str =
     "A server whose certificate cannot be used starts without TLS and says so.";
 const NO_FULLTEXT: &str = "There are no full-text indexes.";
 const NO_GEOMETRY: &str = "There are no spatial types.";
-const NO_PASSWORD_POLICY: &str = "Passwords have no history and do not expire.";
 const NO_TRACE: &str = "The optimizer is not traced.";
 const NO_SECONDARY: &str = "There is no secondary engine.";
 const NO_ADMIN: &str = "There is no administrative listener.";
@@ -30,7 +28,6 @@ const ALLOCATED: &str = "Memory of statements is allocated by need, not in block
 const QUERY_CACHE: &str = "There is no query cache, in MySQL neither.";
 
 pub(super) const LIST: &[Variable] = &[
-    v("activate_all_roles_on_login", Global, Bool, "OFF").ignored(NO_ROLES),
     F("admin_address", Text, "").only(NO_ADMIN),
     F("admin_port", Int(0, 65_535), "33062").ignored(NO_ADMIN),
     v("automatic_sp_privileges", Global, Bool, "ON").ignored(NO_PROGRAMS),
@@ -47,12 +44,10 @@ pub(super) const LIST: &[Variable] = &[
     v("connection_memory_limit", Both, Int(2097152, ALL), "18446744073709551615")
         .only(NO_MEMORY_LIMIT),
     F("create_admin_listener_thread", Bool, "OFF").only(NO_ADMIN),
-    v("default_password_lifetime", Global, Int(0, 65535), "0").only(NO_PASSWORD_POLICY),
     v("delay_key_write", Global, Enum(&["OFF", "ON", "ALL"]), "ON").ignored(NO_MYISAM),
     v("delayed_insert_limit", Global, Int(1, ALL), "100").ignored(NO_DELAYED),
     v("delayed_insert_timeout", Global, Int(1, 31_536_000), "300").ignored(NO_DELAYED),
     v("delayed_queue_size", Global, Int(1, ALL), "1000").ignored(NO_DELAYED),
-    F("disconnect_on_expired_password", Bool, "ON").only(NO_PASSWORD_POLICY),
     v("enforce_gtid_consistency", Global, Enum(&["OFF", "ON", "WARN"]), "OFF").only(NO_GTID),
     v("event_scheduler", Global, Enum(&["OFF", "ON", "DISABLED"]), "OFF").only(NO_EVENTS),
     v("expire_logs_days", Global, Int(0, 99), "0").ignored(NO_BINLOG),
@@ -60,7 +55,6 @@ pub(super) const LIST: &[Variable] = &[
     v("ft_boolean_syntax", Global, Text, "+ -><()~*:\"\"&|").ignored(NO_FULLTEXT),
     F("ft_max_word_len", Int(10, 84), "84").ignored(NO_FULLTEXT),
     F("ft_min_word_len", Int(1, 82), "4").ignored(NO_FULLTEXT),
-    v("generated_random_password_length", Both, Int(5, 255), "20").ignored(NO_PASSWORD_POLICY),
     v("global_connection_memory_limit", Global, Int(16777216, ALL), "18446744073709551615")
         .only(NO_MEMORY_LIMIT),
     v("global_connection_memory_tracking", Both, Bool, "OFF").only(NO_MEMORY_LIMIT),
@@ -95,7 +89,6 @@ pub(super) const LIST: &[Variable] = &[
     v("low_priority_updates", Both, Bool, "OFF").ignored(NO_MYISAM),
     F("lower_case_file_system", Bool, "OFF").only(FACT),
     F("lower_case_table_names", Int(0, 0), "0").only(FACT),
-    v("mandatory_roles", Global, Text, "").only(NO_ROLES),
     v("max_binlog_cache_size", Global, Int(4096, ALL), "18446744073709547520").ignored(NO_BINLOG),
     v("max_binlog_size", Global, Int(4096, G), "1073741824").ignored(NO_BINLOG),
     v("max_binlog_stmt_cache_size", Global, Int(4096, ALL), "18446744073709547520")
@@ -133,9 +126,6 @@ pub(super) const LIST: &[Variable] = &[
     .only(NO_TRACE),
     v("optimizer_trace_limit", Both, Int(0, U32), "1").ignored(NO_TRACE),
     v("optimizer_trace_max_mem_size", Both, Int(0, U32), "1048576").ignored(NO_TRACE),
-    v("password_history", Global, Int(0, U32), "0").only(NO_PASSWORD_POLICY),
-    v("password_require_current", Global, Bool, "OFF").only(NO_PASSWORD_POLICY),
-    v("password_reuse_interval", Global, Int(0, U32), "0").only(NO_PASSWORD_POLICY),
     v("preload_buffer_size", Both, Int(1024, G), "32768").ignored(NO_MYISAM),
     F("protocol_version", Int(10, 10), "10").only(FACT),
     v("query_alloc_block_size", Both, Int(1024, U32), "8192").ignored(ALLOCATED),

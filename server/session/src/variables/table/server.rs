@@ -2,7 +2,7 @@
 
 use super::{ALL, F, NO_ENCRYPTION, ONE_FOLDER, U32, YEAR, e, told, v};
 use crate::variables::Effect as E;
-use crate::variables::Scope::Global;
+use crate::variables::Scope::{Both, Global};
 use crate::variables::Variable;
 use crate::variables::kind::{
     Kind::{Bool, Enum, Int, Text},
@@ -13,6 +13,7 @@ const UTC_LOGS: &str = "Logs are written in UTC.";
 const ONE_ENGINE: &str = "All tables are InnoDB's.";
 
 pub(super) const LIST: &[Variable] = &[
+    v("activate_all_roles_on_login", Global, Bool, "OFF"),
     v("authentication_policy", Global, Text, "*,,")
         .only("An account has one way to prove who it is."),
     F("auto_generate_certs", Bool, "ON"),
@@ -26,11 +27,14 @@ pub(super) const LIST: &[Variable] = &[
     F("datadir", Text, "./limpid-data/"),
     v("default_authentication_plugin", Global, Text, "caching_sha2_password")
         .only("New passwords are kept for caching_sha2_password."),
+    v("default_password_lifetime", Global, Int(0, 65535), "0"),
     F("disabled_storage_engines", Text, "").only(ONE_ENGINE),
+    F("disconnect_on_expired_password", Bool, "ON"),
     told("external_user", "").only("There are no proxied accounts."),
     v("flush", Global, Bool, "OFF").only("There are no MyISAM tables to flush."),
     e("general_log", Global, Bool, "OFF", E::Logs),
     e("general_log_file", Global, Text, "general.log", E::Logs),
+    v("generated_random_password_length", Both, Int(5, 255), "20"),
     v("gtid_purged", Global, Text, "")
         .ignored("There is no binary log: what a dump says of global ids is kept, and not used."),
     // What MySQL 8.0 has: whether TLS is offered.
@@ -39,7 +43,7 @@ pub(super) const LIST: &[Variable] = &[
     v("host_cache_size", Global, Int(0, 65_536), "703")
         .ignored("Host names of clients are not looked up."),
     v("init_connect", Global, Text, ""),
-    F("init_file", Text, "").only("No file of statements is run at start."),
+    F("init_file", Text, ""),
     F("large_page_size", Int(0, 0), "0").only("The buffer pool uses ordinary pages."),
     F("large_pages", Bool, "OFF").only("The buffer pool uses ordinary pages."),
     F("lc_messages_dir", Text, "./").ignored("Messages are part of the program."),
@@ -94,7 +98,11 @@ pub(super) const LIST: &[Variable] = &[
     F("old_alter_table", Bool, "OFF").only("ALTER TABLE chooses its way by what it changes."),
     F("open_files_limit", Int(0, U32), "10000")
         .ignored("As many files are open as the system allows."),
-    v("partial_revokes", Global, Bool, "OFF").only("There are no partial revokes."),
+    e("mandatory_roles", Global, Text, "", E::Access),
+    e("partial_revokes", Global, Bool, "OFF", E::Access),
+    v("password_history", Global, Int(0, U32), "0"),
+    v("password_require_current", Global, Bool, "OFF"),
+    v("password_reuse_interval", Global, Int(0, U32), "0"),
     F("persisted_globals_load", Bool, "ON"),
     F("pid_file", Text, ""),
     F("plugin_dir", Text, "./").ignored("There are no plugins to load."),

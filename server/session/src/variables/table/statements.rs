@@ -88,7 +88,7 @@ pub(super) const LIST: &[Variable] = &[
     v("optimizer_switch", Both, SWITCH, "default"),
     v("parser_max_mem_size", Both, Int(10_000_000, ALL), "18446744073709551615")
         .only("A statement's parser memory is bounded by max_allowed_packet alone."),
-    v("print_identified_with_as_hex", Both, Bool, "OFF").only("SHOW CREATE USER shows text."),
+    v("print_identified_with_as_hex", Both, Bool, "OFF"),
     v("profiling", Both, Bool, "OFF").only("Statements are not profiled."),
     v("profiling_history_size", Both, Int(0, 100), "15").ignored("Statements are not profiled."),
     session("pseudo_thread_id", E::ConnectionId),

@@ -1,0 +1,299 @@
+//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
+
+use super::passwords::{Made, NewPassword, now_us, refuse_factors};
+use super::{Changes, operation_failed, options};
+use crate::core::Core;
+use crate::errors::{self, SessionError};
+use access::{Account, AccountName, Accounts, Privileges};
+use executor::{SqlError, WarningLevel};
+use parser::ast::{self, AccountOption, AccountSpec, AlterUser, CreateUser, Secret, SetPassword};
+use wire::auth::Plugin;
+
+impl Core {
+    /// CREATE USER; the passwords that were made.
+    pub(crate) fn create_users(&mut self, create: &CreateUser) -> Result<Vec<Made>, SqlError> {
+        self.change_accounts(|core, accounts, changes| {
+            let mut there = Vec::new();
+            let mut made = Vec::new();
+            for spec in &create.accounts {
+                let name = core.account_name(&spec.account);
+                core.check_length(&name)?;
+                if accounts.find(&name).is_some()
+                    || changes.changed.iter().any(|account| account.name == name)
+                {
+                    there.push(name);
+                    continue;
+                }
+                let mut account = Account::new(name, Plugin::CachingSha2.name());
+                options::apply(&mut account, &create.options)?;
+                made.extend(core.identify(&mut account, spec, true)?);
+                account.expired = create.options.contains(&AccountOption::Expire);
+                core.set_default_roles(accounts, &mut account, &create.default_roles)?;
+                changes.changed.push(account);
+            }
+            core.refuse_existing("CREATE USER", create.if_not_exists, &there)?;
+            Ok(made)
+        })
+    }
+
+    /// CREATE ROLE.
+    pub(crate) fn create_roles(
+        &mut self,
+        if_not_exists: bool,
+        roles: &[ast::Account],
+    ) -> Result<(), SqlError> {
+        self.change_accounts(|core, accounts, changes| {
+            let mut there = Vec::new();
+            for role in roles {
+                let name = core.account_name(role);
+                core.check_length(&name)?;
+                if changes.account(accounts, &name).is_some() {
+                    there.push(name);
+                    continue;
+                }
+                let role = Account::new(name, Plugin::CachingSha2.name());
+                let changed_us = now_us();
+                changes.changed.push(Account { locked: true, expired: true, changed_us, ..role });
+            }
+            // Those that are there are no changes.
+            changes.changed.retain(|account| !there.contains(&account.name));
+            core.refuse_existing("CREATE ROLE", if_not_exists, &there)
+        })
+    }
+
+    fn refuse_existing(
+        &mut self,
+        operation: &str,
+        if_not_exists: bool,
+        there: &[AccountName],
+    ) -> Result<(), SqlError> {
+        if !there.is_empty() && !if_not_exists {
+            return Err(operation_failed(operation, there));
+        }
+        for name in there {
+            let error = SqlError::from(SessionError::AuthorizationIdExists(&name.to_string()));
+            self.env.warn_of(WarningLevel::Note, &error);
+        }
+        Ok(())
+    }
+
+    /// Takes an account's plugin and password.
+    fn identify(
+        &self,
+        account: &mut Account,
+        spec: &AccountSpec,
+        is_new: bool,
+    ) -> Result<Option<Made>, SqlError> {
+        refuse_factors(spec)?;
+        let plugin = spec.identified.as_ref().and_then(|identified| identified.plugin.as_ref());
+        if let Some(plugin) = plugin {
+            if plugin == "sha256_password" {
+                return Err(errors::unsupported("sha256_password"));
+            }
+            let plugin = Plugin::from_name(plugin).ok_or(SessionError::UnknownPlugin(plugin))?;
+            let changes = account.plugin != plugin.name();
+            if changes && spec.retain_current {
+                let name = &account.name;
+                return Err(SessionError::PluginChanges(&name.user, &name.host).into());
+            }
+            account.plugin = plugin.name().to_string();
+        }
+        if spec.discard_old {
+            account.second_secret = None;
+        }
+        match NewPassword::of(spec) {
+            Some(new) => self.give_password(account, &new),
+            None if is_new => {
+                let new =
+                    NewPassword { secret: &Secret::None, replace: None, retain_current: false };
+                self.give_password(account, &new)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// ALTER USER; the passwords that were made.
+    pub(crate) fn alter_users(&mut self, alter: &AlterUser) -> Result<Vec<Made>, SqlError> {
+        self.change_accounts(|core, accounts, changes| {
+            let (mut missing, mut made) = (Vec::new(), Vec::new());
+            for spec in &alter.accounts {
+                let name = core.account_name(&spec.account);
+                let Some(account) = changes.account(accounts, &name) else {
+                    missing.push(name);
+                    continue;
+                };
+                let own_password = name == core.env.rights.name
+                    && alter.options.is_empty()
+                    && alter.default_role.is_none();
+                if !own_password && !is_own_default_role(core, alter, &name) {
+                    core.check_create_user()?;
+                    core.may_change(account)?;
+                }
+                if let Some(new) = NewPassword::of(spec) {
+                    core.check_replaced(account, &new)?;
+                }
+                options::apply(account, &alter.options)?;
+                made.extend(core.identify(account, spec, false)?);
+                account.expired |= alter.options.contains(&AccountOption::Expire);
+                if let Some(roles) = &alter.default_role {
+                    let names = core.roles_of_set(accounts, account, roles);
+                    core.set_default_roles_named(accounts, account, names)?;
+                }
+                if alter.options.contains(&AccountOption::Lock(false)) {
+                    core.env.server.logins.forget(&name);
+                }
+            }
+            if !missing.is_empty() && !alter.if_exists {
+                return Err(operation_failed("ALTER USER", &missing));
+            }
+            missing.iter().for_each(|name| core.note_unknown_account(name));
+            core.password_was_set(&changes.changed);
+            Ok(made)
+        })
+    }
+
+    /// A session whose own password expired may go on.
+    fn password_was_set(&mut self, changed: &[Account]) {
+        let own = changed.iter().find(|account| account.name == self.env.rights.name);
+        if own.is_some_and(|account| !account.expired) {
+            self.env.password_expired = false;
+            self.env.is_limited = self.env.limits.is_some();
+        }
+    }
+
+    /// Those that have CREATE USER, or may write the `mysql` schema.
+    pub(super) fn check_create_user(&self) -> Result<(), SqlError> {
+        Ok(self.env.rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?)
+    }
+
+    /// SET PASSWORD; the password that was made.
+    pub(crate) fn set_password(&mut self, set: &SetPassword) -> Result<Vec<Made>, SqlError> {
+        self.change_accounts(|core, accounts, changes| {
+            let written = set.account.as_ref().unwrap_or(&ast::Account::Current);
+            let name = core.account_name(written);
+            if name != core.env.rights.name
+                && core.env.rights.check_schema("mysql", Privileges::UPDATE).is_err()
+            {
+                return Err(core.env.rights.denied_schema("mysql").into());
+            }
+            let account = changes.account(accounts, &name).ok_or(SessionError::NoSuchUser)?;
+            core.may_change(account)?;
+            let random = Secret::Random;
+            let given = set.password.clone().map(Secret::Password);
+            let new = NewPassword {
+                secret: given.as_ref().unwrap_or(&random),
+                replace: set.replace.as_deref(),
+                retain_current: set.retain_current,
+            };
+            core.check_replaced(account, &new)?;
+            let made = core.give_password(account, &new)?;
+            core.password_was_set(&changes.changed);
+            Ok(made.into_iter().collect())
+        })
+    }
+
+    /// DROP USER and DROP ROLE.
+    pub(crate) fn drop_accounts(
+        &mut self,
+        operation: &str,
+        if_exists: bool,
+        written: &[ast::Account],
+    ) -> Result<(), SqlError> {
+        self.change_accounts(|core, accounts, changes| {
+            let mut missing = Vec::new();
+            for written in written {
+                let name = core.account_name(written);
+                match accounts.find(&name).filter(|_| !changes.gone.contains(&name)) {
+                    Some(account) => {
+                        core.may_change(account)?;
+                        core.refuse_mandatory(accounts, &name)?;
+                        changes.gone.push(name);
+                    }
+                    None => missing.push(name),
+                }
+            }
+            if !missing.is_empty() && !if_exists {
+                return Err(operation_failed(operation, &missing));
+            }
+            missing.iter().for_each(|name| core.note_unknown_account(name));
+            forget_roles(accounts, changes, None);
+            Ok(())
+        })
+    }
+
+    /// RENAME USER.
+    pub(crate) fn rename_users(
+        &mut self,
+        pairs: &[(ast::Account, ast::Account)],
+    ) -> Result<(), SqlError> {
+        self.change_accounts(|core, accounts, changes| {
+            let mut failed = Vec::new();
+            for (from, to) in pairs {
+                let (from, to) = (core.account_name(from), core.account_name(to));
+                core.check_length(&to)?;
+                let is_role = |a: &std::sync::Arc<Account>| a.roles.contains_key(&from);
+                if accounts.all().iter().any(is_role) {
+                    return Err(SessionError::RoleRenamed.into());
+                }
+                let known = accounts.find(&to).is_some() && !changes.gone.contains(&to);
+                let taken = known || changes.changed.iter().any(|account| account.name == to);
+                let Some(account) = changes.account(accounts, &from).filter(|_| !taken) else {
+                    failed.push(from);
+                    continue;
+                };
+                account.name = to;
+                changes.gone.push(from);
+            }
+            if !failed.is_empty() {
+                return Err(operation_failed("RENAME USER", &failed));
+            }
+            for account in &changes.changed {
+                core.may_change(account)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The default roles of a new account.
+    fn set_default_roles(
+        &self,
+        accounts: &Accounts,
+        account: &mut Account,
+        roles: &[ast::Account],
+    ) -> Result<(), SqlError> {
+        for role in roles {
+            let role = self.account_name(role);
+            if accounts.find(&role).is_none() {
+                return Err(SessionError::AuthorizationIdMissing(&role.quoted()).into());
+            }
+            // CREATE USER grants them, too.
+            account.roles.entry(role.clone()).or_insert(false);
+            account.default_roles.insert(role);
+        }
+        Ok(())
+    }
+}
+
+/// ALTER USER own DEFAULT ROLE.
+fn is_own_default_role(core: &Core, alter: &AlterUser, name: &AccountName) -> bool {
+    alter.default_role.is_some() && alter.options.is_empty() && *name == core.env.rights.name
+}
+
+/// Takes roles that go from all that have them; in `changes` they are gone.
+fn forget_roles(accounts: &Accounts, changes: &mut Changes, only: Option<&AccountName>) {
+    let gone: Vec<AccountName> = match only {
+        Some(name) => vec![name.clone()],
+        None => changes.gone.clone(),
+    };
+    let has = |account: &Account| gone.iter().any(|role| account.roles.contains_key(role));
+    let having = accounts.all().iter().filter(|a| has(a) && !changes.gone.contains(&a.name));
+    let names: Vec<AccountName> = having.map(|account| account.name.clone()).collect();
+    for name in names {
+        if let Some(account) = changes.account(accounts, &name) {
+            for role in &gone {
+                account.roles.remove(role);
+                account.default_roles.remove(role);
+            }
+        }
+    }
+}
