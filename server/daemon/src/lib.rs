@@ -4,8 +4,9 @@
 //! [`connection`] (one thread per client), `line` (its way to the client, which TLS may secure), [`process`], [`log`], [`persisted`].
 
 pub mod connection;
+pub mod first;
 mod line;
-pub mod listener;
+mod listener;
 pub mod log;
 pub mod optfile;
 pub mod options;

@@ -42,6 +42,15 @@ const IGNORED: &[&str] = &[
     "verbose",
 ];
 
+/// How a data folder is made before there is a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Initialize {
+    /// root gets a password.
+    Secure,
+    /// root has none.
+    Insecure,
+}
+
 /// What was asked at start-up.
 #[derive(Debug, Default)]
 pub struct Options {
@@ -59,6 +68,10 @@ pub struct Options {
     pub no_instruments: Vec<String>,
     /// `performance_schema_consumer_...`: consumers to be switched.
     pub consumers: Vec<(Consumer, bool)>,
+    /// `--skip-grant-tables`.
+    pub skip_grant_tables: bool,
+    /// `--initialize`, `--initialize-insecure`.
+    pub initialize: Option<Initialize>,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -227,6 +240,9 @@ fn apply(options: &mut Options, written: &Written) -> Result<(), String> {
         }
         return Ok(());
     }
+    if apply_start(options, name, written.value.as_deref()) {
+        return Ok(());
+    }
     if let Some((consumer, on)) = consumer(name, written.value.as_deref()) {
         let on = on.unwrap_or_else(|| {
             let value = written.value.as_deref().unwrap_or_default();
@@ -254,6 +270,18 @@ fn apply(options: &mut Options, written: &Written) -> Result<(), String> {
         }
         Err(text) => Err(format!("{}: {text}", written.place)),
     }
+}
+
+/// Options that say how to start and are no variables; false: it is none of them.
+fn apply_start(options: &mut Options, name: &str, value: Option<&str>) -> bool {
+    let on = value.is_none_or(|value| ["1", "on", "true"].contains(&&*value.to_ascii_lowercase()));
+    match name {
+        "skip_grant_tables" => options.skip_grant_tables = on,
+        "initialize" => options.initialize = on.then_some(Initialize::Secure),
+        "initialize_insecure" => options.initialize = on.then_some(Initialize::Insecure),
+        _ => return false,
+    }
+    true
 }
 
 /// `pattern=value`.
@@ -337,6 +365,8 @@ pub fn help() -> String {
         "  --bind-address=ADDR              TCP address (127.0.0.1)\n",
         "  --socket=PATH                    Unix socket (limpid.sock in the data folder)\n",
         "  --innodb-buffer-pool-size=SIZE   memory for cached pages (128M)\n",
+        "  --initialize, --initialize-insecure  make a data folder, and end\n",
+        "  --skip-grant-tables              everybody may do everything, over the socket only\n",
         "  --help, --version\n\n",
         "Variables and their values when nothing is given:\n",
     ));
@@ -371,6 +401,9 @@ mod tests {
         assert_eq!(o.number("innodb_buffer_pool_size"), 2 << 30);
         assert_eq!(o.text("socket").as_deref(), Some("/tmp/s"));
         assert_eq!(o.number("skip_networking"), 1);
+        let first = parse(&["--skip-grant-tables", "--initialize-insecure"]).unwrap();
+        assert!(first.skip_grant_tables && first.initialize == Some(Initialize::Insecure));
+        assert!(!parse(&["--skip-grant-tables=0"]).unwrap().skip_grant_tables);
         assert_eq!(parse(&["--skip-innodb-print-all-deadlocks"]).unwrap().given.len(), 1);
     }
 

@@ -5,6 +5,7 @@
 //!    left of recovery goes on meanwhile.
 //! 3. A stop ends every session (what is open is rolled back), then the engine writes everything.
 
+use crate::first;
 use crate::listener::{self, CONNECTION_THREAD, Listener};
 use crate::options::{self, Options};
 use crate::persisted;
@@ -95,7 +96,10 @@ impl Places {
             port: u16::try_from(options.number("port"))
                 .map_err(|_| "port above 65535".to_string())?,
             addresses: listener::addresses(&bind)?,
-            networking: options.number("skip_networking") == 0 && options.number("port") != 0,
+            // Who may do everything comes from this machine.
+            networking: options.number("skip_networking") == 0
+                && options.number("port") != 0
+                && !options.skip_grant_tables,
             datadir,
         })
     }
@@ -121,6 +125,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
     process.log.write(Severity::System, "MY-010116", &text);
     refuse_foreign(&places.datadir)?;
+    first::refuse_used(options, &places.datadir)?;
     let disk = RealDisk::open(&places.datadir).map_err(|e| folder_error(&e))?;
     if let Some(file) = options.text("log_error").filter(|f| f != "stderr") {
         let path = places.datadir.join(&file);
@@ -143,8 +148,12 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let shards = globals.number("metadata_locks_hash_instances") as usize;
     let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits).with_shards(shards));
     let catalog = Catalog::open(Arc::clone(&engine), mdl).map_err(|e| cannot_open(&e))?;
+    if let Some(how) = options.initialize {
+        first::initialize(process, &engine, &catalog, how)?;
+        return engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
+    }
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
-    let served = serve(process, &places, listeners, globals, catalog);
+    let served = serve(process, &places, listeners, globals, (catalog, options));
     let stopped = engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
     served?;
     stopped?;
@@ -411,10 +420,10 @@ fn serve(
     places: &Places,
     mut listeners: Vec<Listener>,
     globals: Globals,
-    catalog: Arc<Catalog>,
+    (catalog, options): (Arc<Catalog>, &Options),
 ) -> Result<(), String> {
     let unprotected =
-        catalog.accounts().iter().any(|a| a.user == "root" && a.auth_string.is_empty());
+        catalog.accounts().all().iter().any(|a| a.name.user == "root" && a.secret.is_empty());
     let open_to_all = places.networking && places.addresses.iter().any(|a| !a.is_loopback());
     if unprotected && open_to_all {
         return Err("root has no password, so only loopback addresses may be bound. Start with \
@@ -426,6 +435,8 @@ fn serve(
     let host: Arc<dyn Host> = Arc::clone(process) as _;
     let keys = PasswordKeys::in_folder(places.datadir.clone());
     let server = Server::with_keys(catalog, globals, host, keys);
+    server.set_skips_grants(options.skip_grant_tables);
+    first::run_init_file(&server, &shown(&server.globals, "init_file"))?;
     // Whoever can connect finds the certificates, too.
     server.start_tls(&places.datadir);
     listeners.push(Listener::unix(&places.socket)?);
