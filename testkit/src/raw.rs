@@ -95,6 +95,16 @@ impl RawClient {
     /// # Panics
     /// When the server refuses.
     pub fn login_as(&mut self, user: &str, password: &str) {
+        if let Err(answer) = self.try_login(user, password) {
+            panic!("login refused: {}", String::from_utf8_lossy(&answer));
+        }
+    }
+
+    /// As [`Self::login_as`]; the packet that refuses.
+    ///
+    /// # Errors
+    /// The server's error packet.
+    pub fn try_login(&mut self, user: &str, password: &str) -> Result<(), Vec<u8>> {
         let greeting = self.packet().expect("greeting");
         // PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | LONG_PASSWORD | TRANSACTIONS
         let capabilities: u32 = 0x0200 | 0x8000 | 0x0008_0000 | 1 | 0x2000;
@@ -112,7 +122,7 @@ impl RawClient {
         loop {
             let answer = self.packet().expect("answer to the login");
             match answer.first() {
-                Some(0) => return,
+                Some(0) => return Ok(()),
                 // The server does not remember the password and asks for itself: the socket is no network.
                 Some(1) if answer == [1, 4] && !password.is_empty() => {
                     assert!(self.send_packet(sequence, &[password.as_bytes(), &[0]].concat()));
@@ -124,7 +134,7 @@ impl RawClient {
                     sequence += 2;
                 }
                 Some(1) => {}
-                _ => panic!("login refused: {}", String::from_utf8_lossy(&answer)),
+                _ => return Err(answer),
             }
         }
     }

@@ -66,6 +66,17 @@ impl TextClient {
         TextClient { raw }
     }
 
+    /// As [`TextClient::connect`], of an account that may be refused.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn try_connect(server: impl Into<Peer>) -> Result<TextClient, Failure> {
+        let peer = server.into();
+        let mut raw = RawClient::connect_to(&peer.socket);
+        raw.try_login(&peer.user, &peer.password).map_err(|packet| failure(&packet))?;
+        Ok(TextClient { raw })
+    }
+
     /// As [`TextClient::connect`], for statements that may wait for others: no answer is too late.
     /// The breaker ends the connection while a statement waits.
     ///

@@ -1,8 +1,6 @@
 -- Accounts, roles and servers of which there are none.
 DROP USER IF EXISTS a, b@localhost;
 DROP USER a, b@localhost;
--- limpid only: names the peer's own root
-DROP USER root@localhost;
 DROP ROLE IF EXISTS a;
 DROP ROLE a, b;
 ALTER USER IF EXISTS nope IDENTIFIED BY 'x';
@@ -10,8 +8,6 @@ ALTER USER nope IDENTIFIED BY 'x';
 RENAME USER nope TO nope2;
 SET PASSWORD FOR nope = 'x';
 GRANT SELECT ON *.* TO nope;
--- limpid only: names the peer's own root
-GRANT SELECT ON *.* TO root@localhost;
 GRANT r TO nope;
 REVOKE SELECT ON *.* FROM nope;
 REVOKE IF EXISTS SELECT ON *.* FROM nope IGNORE UNKNOWN USER;

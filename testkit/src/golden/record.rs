@@ -28,8 +28,10 @@ const RULES: [(&str, &str, &str); 1] =
     [("explain_format", "TRADITIONAL", "9.7 explains as a tree unless a statement says otherwise")];
 
 /// Words that 9.7 adds to a text of 8.4, and which.
-const ADDED: [(&str, &str); 1] =
-    [(" (User account does not exist)", "9.7 says why an account statement failed")];
+const ADDED: [(&str, &str); 2] = [
+    (" (User account does not exist)", "9.7 says why an account statement failed"),
+    (" (User account already exists)", "9.7 says why an account statement failed"),
+];
 
 /// Whether results are written or only compared with a peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,169 @@
+//! Accounts, roles and privileges: dialogues, `tests/accounts/*.talk`, as MySQL had them, and what only a server of one's own shows.
+//!
+//! To record: `LIMPID_PEER="socket=..." cargo test --test accounts -- --ignored recorded_from_a_peer`.
+
+// Tests panic to fail, and wait for processes, which no event of ours announces.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use testkit::{Peer, Server, TempDir, TextClient, dialogue};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accounts")
+}
+
+#[test]
+fn accounts_may_what_they_may_in_mysql() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    dialogue::compare_folder(&server.socket().into(), &folder());
+}
+
+#[test]
+#[ignore = "needs a real MySQL; writes tests/accounts/*.result"]
+fn recorded_from_a_peer() {
+    dialogue::record_folder(&Peer::of_environment(), &folder());
+}
+
+#[test]
+#[ignore = "needs a real MySQL; the runner itself put to the test"]
+fn checked_against_a_peer() {
+    dialogue::compare_folder(&Peer::of_environment(), &folder());
+}
+
+/// A statement's number of error; 0 where it went well.
+fn code(client: &mut TextClient, sql: &str) -> u16 {
+    client.query(sql).map_or_else(|failure| failure.number, |_| 0)
+}
+
+fn as_user(server: &Server, user: &str) -> TextClient {
+    let peer = Peer { user: user.into(), ..Peer::from(server.socket()) };
+    TextClient::connect(&peer)
+}
+
+#[test]
+fn programs_that_are_kept_obey_what_is_revoked() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)",
+        "INSERT INTO d.t VALUES (1, 10), (2, 20)",
+        "CREATE VIEW d.v AS SELECT a FROM d.t",
+        "CREATE USER u, w",
+        "GRANT SELECT ON d.t TO u",
+        "GRANT SELECT ON d.v TO u",
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    let (mut u, mut w) = (as_user(&server, "u"), as_user(&server, "w"));
+    let texts = [
+        "SELECT a FROM d.t WHERE id = 1",
+        "SELECT a FROM d.t WHERE id > 0 ORDER BY a",
+        "SELECT COUNT(*) FROM d.t x JOIN d.t y",
+        "SELECT a FROM d.v",
+    ];
+    u.query("PREPARE s FROM 'SELECT a FROM d.t WHERE id = ?'").unwrap();
+    u.query("SET @id = 2").unwrap();
+    for _ in 0..3 {
+        for sql in texts {
+            assert_eq!(code(&mut u, sql), 0, "{sql}");
+            // The program is shared, the right to run it is not.
+            assert_eq!(code(&mut w, sql), 1142, "{sql}");
+        }
+        assert_eq!(code(&mut u, "EXECUTE s USING @id"), 0);
+    }
+    root.query("REVOKE SELECT ON d.t FROM u").unwrap();
+    for sql in &texts[..3] {
+        assert_eq!(code(&mut u, sql), 1142, "{sql}");
+    }
+    assert_eq!(code(&mut u, "EXECUTE s USING @id"), 1142);
+    assert_eq!(code(&mut u, texts[3]), 0, "the view is another grant, its table root's");
+    root.query("GRANT SELECT (a) ON d.t TO u").unwrap();
+    assert_eq!(code(&mut u, texts[0]), 1143, "the key is a column, too");
+    assert_eq!(code(&mut u, "EXECUTE s USING @id"), 1143);
+    root.query("GRANT SELECT (id) ON d.t TO u").unwrap();
+    for sql in &texts[..2] {
+        assert_eq!(code(&mut u, sql), 0, "{sql}");
+    }
+    assert_eq!(code(&mut u, "EXECUTE s USING @id"), 0);
+    root.query("DROP USER u").unwrap();
+    assert_eq!(code(&mut u, texts[0]), 1142, "an account that is gone has nothing");
+    assert_eq!(code(&mut u, texts[3]), 1142);
+}
+
+#[test]
+fn accounts_and_grants_outlive_a_kill() {
+    let temp = TempDir::new();
+    let mut server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    let long = "x".repeat(2000);
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT)",
+        "CREATE ROLE r",
+        "GRANT SELECT ON d.* TO r",
+        "CREATE USER u, gone",
+        "GRANT r TO u",
+        "SET DEFAULT ROLE ALL TO u",
+        "DROP USER gone",
+        &format!("ALTER USER u FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 1 COMMENT '{long}'"),
+        &format!("ALTER USER u ATTRIBUTE '{{\"more\": \"{long}\"}}'"),
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    for n in 0..50 {
+        root.query(&format!("GRANT INSERT, UPDATE ON d{n}.* TO u")).unwrap();
+    }
+    let shown = |client: &mut TextClient| {
+        let lists = ["SHOW GRANTS FOR u", "SHOW CREATE USER u", "SHOW GRANTS FOR r"];
+        lists.map(|sql| {
+            let rows = client.query(sql).unwrap().rows.concat();
+            let texts = rows.iter().flatten().map(|text| String::from_utf8_lossy(text));
+            texts.collect::<Vec<_>>().join("\n")
+        })
+    };
+    let before = shown(&mut root);
+    assert!(before[0].contains("`d49`") && before[1].contains(&long));
+    server.kill();
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    assert_eq!(shown(&mut root), before);
+    assert_eq!(code(&mut root, "SHOW GRANTS FOR gone"), 1141);
+    assert_eq!(code(&mut as_user(&server, "u"), "SELECT a FROM d.t"), 0);
+}
+
+#[test]
+fn a_folder_is_initialized_and_grant_tables_can_be_skipped() {
+    let temp = TempDir::new();
+    let folder = temp.path().join("data");
+    let initialize = |option: &str| {
+        let mut command = std::process::Command::new(testkit::server::binary());
+        command.args(["--no-defaults", option]).arg(format!("--datadir={}", folder.display()));
+        testkit::run(&mut command)
+    };
+    let made = initialize("--initialize");
+    assert!(made.ok, "{}", made.err);
+    let password = made.err.split("root@localhost: ").nth(1).expect("a password");
+    let password = password.split_whitespace().next().unwrap().to_string();
+    let again = initialize("--initialize-insecure");
+    assert!(!again.ok && again.err.contains("data directory has files in it"), "{}", again.err);
+
+    let init = temp.path().join("init.sql");
+    std::fs::write(&init, "CREATE DATABASE made_by_file; CREATE USER u;").unwrap();
+    let option = format!("--init-file={}", init.display());
+    let server = Server::with().option(&option).start(temp.path());
+    let peer = Peer { password: password.clone(), ..Peer::from(server.socket()) };
+    // The first password has to be changed, by a client that knows of such.
+    assert_eq!(TextClient::try_connect(&peer).unwrap_err().number, 1862);
+    let mut u = as_user(&server, "u");
+    assert_eq!(code(&mut u, "USE made_by_file"), 1044);
+    drop(server);
+
+    let server = Server::with().option("--skip-grant-tables").start(temp.path());
+    let mut anybody = as_user(&server, "nobody");
+    assert_eq!(code(&mut anybody, "USE made_by_file"), 0);
+    assert_eq!(code(&mut anybody, "SELECT COUNT(*) FROM mysql.user"), 0);
+    assert_eq!(code(&mut anybody, "CREATE USER w"), 1290);
+}
