@@ -232,7 +232,13 @@ fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
                 let _ = line.send_all(session.outgoing(), 1);
                 return Lost::Idle;
             }
-            Err(_) => return Lost::Read,
+            Err(_) => {
+                if let Some(why) = line.broken() {
+                    session.refuse_frames(why);
+                    let _ = line.send_all(session.outgoing(), 1);
+                }
+                return Lost::Read;
+            }
         }
         let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
         let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
@@ -242,6 +248,13 @@ fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
                 if line.secure(session).is_err() {
                     return Lost::Read;
                 }
+            }
+            Next::Compress(algorithm) => {
+                if line.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
+                    return Lost::Write;
+                }
+                session.sent();
+                line.compress(algorithm, session.take_rest());
             }
             Next::Close => {
                 let sent = line.send_all(session.outgoing(), session.write_timeout_s());
@@ -267,6 +280,7 @@ fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
                 let first = whole.min(RESTS_AFTER);
                 if !line.socket.wait(PollFlags::IN, first)? {
                     session.rest();
+                    line.rest();
                     if first == whole || !line.socket.wait(PollFlags::IN, whole - first)? {
                         return Err(io::ErrorKind::TimedOut.into());
                     }

@@ -1,8 +1,8 @@
-//! The way to a client: its socket, and what secures it once something does.
+//! The way to a client: its socket, what secures it once something does, and what packs it, if anything does.
 //!
 //! 1. Without TLS it is the socket: nothing is copied, nothing is called besides. 2. With TLS a receive takes what one receive of
 //! the socket brings, and what is sent goes out by one send for each piece. 3. A client has the time of a login for its
-//! handshake, however slowly it sends.
+//! handshake, however slowly it sends. 4. What is packed is packed first and encrypted then.
 
 use crate::connection::Socket;
 use rustix::event::PollFlags;
@@ -11,6 +11,7 @@ use session::Session;
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 use tls::{Channel, Progress};
+use wire::compressed::{Algorithm, Broken, Compressed, ReadError};
 
 /// Seconds that an alert or an answer of the protocol's own may take.
 const ALERT_S: u64 = 1;
@@ -19,6 +20,8 @@ const ALERT_S: u64 = 1;
 pub struct Line<'s> {
     pub socket: &'s Socket,
     channel: Option<Box<Channel>>,
+    compressed: Option<Box<Compressed>>,
+    broken: Option<Broken>,
 }
 
 /// The socket as a source of encrypted bytes.
@@ -33,24 +36,58 @@ impl Read for Encrypted<'_> {
 impl<'s> Line<'s> {
     /// A way in clear.
     pub fn new(socket: &'s Socket) -> Self {
-        Self { socket, channel: None }
+        Self { socket, channel: None, compressed: None, broken: None }
     }
 
     /// Receives what is there; none: the client has gone.
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
-        match &mut self.channel {
-            None => self.socket.receive(into),
-            Some(channel) => receive_decrypted(channel, self.socket, into),
+        match &mut self.compressed {
+            None => receive_clear(&mut self.channel, self.socket, into),
+            Some(_) => self.receive_expanded(into),
+        }
+    }
+
+    #[cold]
+    fn receive_expanded(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
+        let Self { socket, channel, compressed, broken } = self;
+        let Some(compressed) = compressed else { return receive_clear(channel, socket, into) };
+        let read = compressed.read(into, |packed| receive_clear(channel, socket, packed));
+        read.map_err(|error| match error {
+            ReadError::Source(errno) => errno,
+            ReadError::Broken(why) => {
+                *broken = Some(why);
+                Errno::PROTO
+            }
+        })
+    }
+
+    /// What was wrong with the frames of a client that is compressed, once something was.
+    pub fn broken(&mut self) -> Option<Broken> {
+        self.broken.take()
+    }
+
+    /// What comes and goes is compressed from now on; `early`: what has come already.
+    pub fn compress(&mut self, algorithm: Algorithm, early: Vec<u8>) {
+        self.compressed = Some(Box::new(Compressed::new(algorithm, early)));
+    }
+
+    /// The client has been silent for a while: gives back what is made again when it is needed.
+    pub fn rest(&mut self) {
+        if let Some(compressed) = &mut self.compressed {
+            compressed.rest();
         }
     }
 
     /// Sends everything, waiting up to `timeout_s` seconds for room.
     #[inline]
     pub fn send_all(&mut self, bytes: &[u8], timeout_s: u64) -> io::Result<()> {
-        match &mut self.channel {
-            None => self.socket.send_all(bytes, timeout_s),
-            Some(channel) => channel.write(bytes, |bytes| self.socket.send_all(bytes, timeout_s)),
+        let Self { socket, channel, compressed, .. } = self;
+        match compressed {
+            None => send_clear(channel, socket, bytes, timeout_s),
+            Some(compressed) => {
+                compressed.write(bytes, |packed| send_clear(channel, socket, packed, timeout_s))
+            }
         }
     }
 
@@ -103,6 +140,31 @@ impl<'s> Line<'s> {
                 done => return done,
             }
         }
+    }
+}
+
+#[inline]
+fn receive_clear(
+    channel: &mut Option<Box<Channel>>,
+    socket: &Socket,
+    into: &mut [u8],
+) -> Result<usize, Errno> {
+    match channel {
+        None => socket.receive(into),
+        Some(channel) => receive_decrypted(channel, socket, into),
+    }
+}
+
+#[inline]
+fn send_clear(
+    channel: &mut Option<Box<Channel>>,
+    socket: &Socket,
+    bytes: &[u8],
+    timeout_s: u64,
+) -> io::Result<()> {
+    match channel {
+        None => socket.send_all(bytes, timeout_s),
+        Some(channel) => channel.write(bytes, |bytes| socket.send_all(bytes, timeout_s)),
     }
 }
 

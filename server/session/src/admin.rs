@@ -76,7 +76,7 @@ impl Core {
     /// USE.
     pub fn use_statement(&mut self, schema: &str) -> Result<Done, SqlError> {
         self.use_schema(schema)?;
-        Ok(Done { schema_changed: true, ..Done::default() })
+        Ok(Done::default())
     }
 
     /// DROP SERVER: there is none to drop.
@@ -115,7 +115,7 @@ impl Core {
         match self.fields_of(table, pattern) {
             Ok(()) => {
                 let warnings = self.env.diagnostics.wire_count();
-                self.reply.end_of_rows(&self.env, warnings);
+                self.send_end_of_rows_warning(warnings);
             }
             Err(error) => self.send_error(&error),
         }

@@ -90,6 +90,11 @@ impl Core {
         if self.identity.over_limit && !self.is_super() {
             return Err(SessionError::TooManyConnections.into());
         }
+        if !changing {
+            let offer = self.identity.compressions;
+            self.env.compression = offer.accept(self.env.caps, login.zstd_level)?;
+        }
+        self.env.tracker.begin(self.env.caps.has(Capabilities::SESSION_TRACK));
         self.env.user = login.user;
         self.admit_account(login.account.as_deref())?;
         let collation =
@@ -115,6 +120,9 @@ impl Core {
         self.log_connect();
         self.init_connect()?;
         self.send_ok();
+        if !changing {
+            self.identity.compresses = self.env.compression;
+        }
         self.publish_sleep();
         Ok(())
     }

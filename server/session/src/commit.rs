@@ -123,6 +123,7 @@ impl Core {
 
     /// The next transaction is what the session's variables say.
     pub(crate) fn take_characteristics(&mut self) {
+        self.env.tracker.next_is_default();
         self.characterise(self.transaction.defaults, false);
     }
 
@@ -182,6 +183,7 @@ impl Core {
         self.events.transactions.ends(self.transaction.kind(), committed);
         self.env.server.registry.entry(self.slot).end_transaction();
         self.transaction.savepoints.clear();
+        self.env.tracker.ends();
         self.tables.release_all(self.client.slot());
         self.transaction.open = false;
         self.show_transaction();

@@ -30,8 +30,9 @@ struct Keeper<'a> {
 impl RowSink for Keeper<'_> {
     fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
         let kept: Vec<ResultColumn> = columns.iter().map(ResultColumn::kept_aside).collect();
-        reply::column_count(self.out, kept.len());
-        for column in &kept {
+        let metadata = self.rows.metadata;
+        reply::column_count(self.out, kept.len(), metadata);
+        for column in kept.iter().filter(|_| metadata.is_sent()) {
             sink::put_column(self.out, column, &self.rows.charsets, None);
         }
         self.rows.begin_described(&kept);

@@ -3,6 +3,7 @@
 use crate::charsets::Charsets;
 use crate::diagnostics::{Diagnostics, Level};
 use crate::server::Server;
+use crate::tracking::Tracker;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, SessionVars, Told, Value, VarId};
 use access::Rights;
@@ -12,7 +13,9 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use value::{Charset, Collation};
+use wire::compressed::Algorithm;
 use wire::constants::{Capabilities, StatusFlags};
+use wire::reply::Metadata;
 
 /// Bits of `sql_mode` that the session itself looks at.
 pub mod mode {
@@ -68,8 +71,14 @@ pub struct Env {
     pub caps: Capabilities,
     /// What secures the connection, if anything does.
     pub secured: Option<tls::Secured>,
+    /// How the connection is compressed.
+    pub compression: Option<Algorithm>,
     /// Flags sent with every OK.
     pub status: StatusFlags,
+    /// Changes that the client is told of.
+    pub(crate) tracker: Tracker,
+    /// What the client is told of a result's columns; `resultset_metadata`.
+    pub(crate) metadata: Metadata,
     /// LAST_INSERT_ID().
     pub last_insert_id: u64,
     /// The statement called LAST_INSERT_ID(value).
@@ -151,7 +160,10 @@ impl Env {
             id,
             caps: Capabilities::PROTOCOL_41,
             secured: None,
+            compression: None,
             status: StatusFlags::AUTOCOMMIT,
+            tracker: Tracker::default(),
+            metadata: Metadata::Always,
             last_insert_id: 0,
             insert_id_given: false,
             insert_id: None,
@@ -230,6 +242,21 @@ impl Env {
         self.refresh_memory();
         self.refresh_autoinc();
         self.parser_mode = self.read_parser_mode();
+    }
+
+    /// Takes over what the client is told besides its results, as far as it understands that.
+    pub(crate) fn refresh_tracking(&mut self) {
+        self.metadata = match self.vars.number("resultset_metadata") {
+            _ if !self.caps.has(Capabilities::OPTIONAL_RESULTSET_METADATA) => Metadata::Always,
+            0 => Metadata::None,
+            _ => Metadata::Full,
+        };
+        if !self.tracker.asked {
+            return;
+        }
+        let names = self.word("session_track_system_variables");
+        let transactions = self.vars.number("session_track_transaction_info");
+        self.tracker.take_variables(&names, transactions);
     }
 
     /// Whether `autocommit` is on.

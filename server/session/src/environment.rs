@@ -45,7 +45,8 @@ impl Viewer for Env {
         let status = |global| {
             sync::with_current(|slot| {
                 slot.map_or_else(Vec::new, |slot| {
-                    status::list(&self.server, slot, self.secured.as_ref(), global)
+                    let transport = (self.secured.as_ref(), self.compression);
+                    status::list(&self.server, slot, transport, global)
                 })
             })
         };
@@ -208,6 +209,7 @@ impl Environment for Env {
         if self.database.as_deref() == Some(name) {
             self.database = None;
             self.database_changes += 1;
+            self.tracker.schema_changed();
             self.take_database(self.server_collation());
         }
     }

@@ -111,6 +111,18 @@ expr::error_table! {
         UnknownChannel =
             1149 "42000" "You have an error in your SQL syntax; check the manual that corresponds to your \
                           MySQL server version for the right syntax to use";
+        /// A variable twice in `session_track_system_variables`.
+        TrackedTwice(name) = 3026 "HY000" "Duplicate entry '{name}'.";
+        /// SET resultset_metadata of a client that knows nothing of it.
+        MetadataNotOptional =
+            3640 "HY000" "The client doesn't support optional metadata transfer";
+        /// A client in clear where all must be compressed.
+        WrongCompression(name) = 3922 "HY000" "Invalid compression algorithm '{name}'.";
+        /// A level that zstd has not.
+        WrongZstdLevel =
+            3923 "HY000" "Invalid zstd compression level for algorithm 'zstd'.";
+        /// A compressed frame that is none.
+        NotExpanded = 1157 "08S01" "Couldn't uncompress communication packet";
         /// Nothing came for wait_timeout seconds.
         IdleTooLong =
             4031 "HY000" "The client was disconnected by the server because of inactivity. \

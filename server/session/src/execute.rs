@@ -2,7 +2,9 @@
 
 use crate::core::{Core, Written};
 use crate::net::Net;
+use crate::tracking::did;
 use executor::{Context, Outcome, Prepared, SqlError};
+use parser::ast::Statement;
 use value::Datum;
 use wire::reply;
 
@@ -26,7 +28,27 @@ impl Core {
         let context = &mut Context { client, tables, env, states };
         let result = executor::execute(prepared, context, params, &mut rows);
         written.take(&rows);
+        if self.env.tracker.asked {
+            self.note_touched(prepared);
+        }
         self.conclude(result, &written)
+    }
+
+    /// What a statement did that its client is told of.
+    #[cold]
+    fn note_touched(&mut self, prepared: &Prepared) {
+        let (reads, writes) = prepared.touches();
+        let tracker = &mut self.env.tracker;
+        tracker.did(if reads { did::READ } else { 0 });
+        tracker.did(if writes { did::WRITE } else { 0 });
+        let of_session = match prepared.statement() {
+            Statement::CreateTable(create) => create.temporary,
+            Statement::DropTable(drop) => drop.temporary,
+            _ => false,
+        };
+        if of_session {
+            tracker.state_changed();
+        }
     }
 
     /// Ends the statement's transaction part and its reply.

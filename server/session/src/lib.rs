@@ -33,6 +33,7 @@ mod logins;
 pub mod server;
 
 // What a server does and shows by itself.
+mod compression;
 mod deadlocks;
 mod engine_status;
 pub mod login;
@@ -42,7 +43,9 @@ pub mod tuning;
 mod monitor;
 mod status;
 
-// What statements see of their session.
+// What statements see of their session, and what of its changes its client is told of.
+mod tracking;
+
 mod env;
 
 mod rights;

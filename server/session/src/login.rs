@@ -105,6 +105,8 @@ pub struct Login {
     pub used_password: bool,
     /// What the client says of itself: names and values, see [`kept_attributes`].
     pub attributes: Vec<(String, String)>,
+    /// The level of zstd that the client asks for.
+    pub zstd_level: Option<u8>,
     host: String,
     address: Option<IpAddr>,
 }
@@ -155,6 +157,7 @@ impl Login {
             account: None,
             used_password: false,
             attributes: Vec::new(),
+            zstd_level: None,
             host: peer.host(),
             address: peer.address(),
         }
@@ -195,6 +198,7 @@ impl Login {
                 let sent =
                     handshake::attributes(r.attributes).map_err(|_| SessionError::BadHandshake)?;
                 self.attributes = kept_attributes(&sent);
+                self.zstd_level = r.zstd_level;
                 let collation = u16::from(r.collation);
                 self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
             }

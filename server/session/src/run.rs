@@ -129,19 +129,16 @@ impl Core {
             // It changes nothing that it can be asked for; only its own conditions are announced.
             let added = self.env.diagnostics.warning_count().saturating_sub(warnings_before);
             let added = added.min(u64::from(u16::MAX)) as u16;
-            self.reply.ok(&self.env, &reply::Ok::default(), added);
+            self.send_ok_warning(&reply::Ok::default(), added);
             return true;
         }
         self.env.row_count = done.affected_rows as i64;
-        let Done { affected_rows, info, schema_changed } = done;
-        match schema_changed {
-            true => self.ok_with_schema(),
-            false => self.send_ok_with(&reply::Ok {
-                affected_rows,
-                info: info.as_bytes(),
-                ..reply::Ok::default()
-            }),
-        }
+        let Done { affected_rows, info } = done;
+        self.send_ok_with(&reply::Ok {
+            affected_rows,
+            info: info.as_bytes(),
+            ..reply::Ok::default()
+        });
         true
     }
 
@@ -173,7 +170,7 @@ impl Core {
             DiagnosticsUse::Lists => 0,
             _ => self.env.diagnostics.wire_count(),
         };
-        self.reply.end_of_rows(&self.env, warnings);
+        self.send_end_of_rows_warning(warnings);
         true
     }
 }

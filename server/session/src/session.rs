@@ -6,6 +6,7 @@
 //!    of a step.
 //! 3. Whatever happens, a session that ends rolls back, gives back its locks and leaves the registry.
 
+use crate::compression::Offer;
 use crate::core::{
     Core, Events, Identity, Phase, Programs, Protocol, Reply, Statements, Transaction, instruments,
 };
@@ -23,7 +24,8 @@ use instrument::{Counter, Piece, count};
 use std::sync::Arc;
 use stdx::Ordering;
 use sync::SlotTable;
-use wire::constants::COLLATION_0900_AI_CI;
+use wire::compressed::{Algorithm, Broken};
+use wire::constants::{COLLATION_0900_AI_CI, Capabilities};
 use wire::{Command, FrameError, Inbox, Outbox, command, handshake, reply};
 
 /// Stack that a thread needs to step a session: the deepest statement that the parser accepts
@@ -39,6 +41,8 @@ pub enum Next {
     Close,
     /// The client asks for TLS, which it was offered: see [`Session::secure`].
     Secure,
+    /// Send what is in the buffer; the connection is compressed afterwards: see [`Session::take_rest`].
+    Compress(Algorithm),
 }
 
 /// Why a client is not let in: the error packet to send it.
@@ -93,7 +97,10 @@ impl Session {
         server.registry.begin(slot, id, peer.shown(), wake);
         let mut reply = Reply::new();
         let offered = server.tls.context();
-        let method = (login::DEFAULT_PLUGIN.name(), offered.is_some());
+        let compressions = Offer::of(&server.globals.word("protocol_compression_algorithms"));
+        let mut extras = compressions.capabilities();
+        extras.set(Capabilities::SSL, offered.is_some());
+        let method = (login::DEFAULT_PLUGIN.name(), extras);
         let out = &mut reply.out;
         handshake::greeting(out, VERSION, id as u32, &scramble, COLLATION_0900_AI_CI, method);
         let mut inbox = Inbox::new(LOGIN_PACKET_BYTES_MAX);
@@ -104,7 +111,7 @@ impl Session {
             client,
             transaction: Transaction::default(),
             reply,
-            identity: Identity::new(peer, scramble, offered, u64::from(open) > limit),
+            identity: Identity::new(peer, scramble, offered, u64::from(open) > limit, compressions),
             protocol: Protocol::default(),
             statements: Statements::default(),
             programs: Programs::default(),
@@ -249,6 +256,21 @@ impl Session {
         Some((context, self.inbox.take_rest()))
     }
 
+    /// After [`Next::Compress`]: the bytes that have come already, which are compressed.
+    pub fn take_rest(&mut self) -> Vec<u8> {
+        self.inbox.take_rest()
+    }
+
+    /// What the client sent is no compressed frame: the error that tells it so.
+    pub fn refuse_frames(&mut self, why: Broken) {
+        let error = match why {
+            Broken::OutOfOrder => SessionError::PacketsOutOfOrder,
+            Broken::NotExpanded => SessionError::NotExpanded,
+        };
+        self.core.reply.out.set_seq(1);
+        self.core.send_error(&error.into());
+    }
+
     /// The connection is secured from now on.
     pub fn secured(&mut self, how: tls::Secured) {
         self.core.env.server.tls.finished(how.resumed);
@@ -288,6 +310,12 @@ impl Session {
                 return Next::Secure;
             } else {
                 core.login_packet(payload);
+                if let Some(algorithm) = core.identity.compresses.take() {
+                    inbox.set_packet_bytes_max(core.protocol.packet_bytes_max);
+                    inbox.begin_command();
+                    inbox.is_framed();
+                    return Next::Compress(algorithm);
+                }
             }
             if core.reply.closing {
                 return Next::Close;
@@ -337,7 +365,7 @@ impl Core {
     }
 
     fn command(&mut self, payload: &[u8], net: &mut dyn Net) {
-        let command = match command::decode(payload) {
+        let command = match command::decode(payload, self.env.caps) {
             Ok(command) => command,
             Err(_) => return self.send_error(&SessionError::MalformedPacket.into()),
         };
@@ -393,7 +421,10 @@ impl Core {
                 count(Counter::Questions, 1);
                 count(Counter::ComChangeDb, 1);
                 match self.use_schema(&String::from_utf8_lossy(name)) {
-                    Ok(()) => self.ok_with_schema(),
+                    Ok(()) => {
+                        self.env.row_count = 0;
+                        self.send_ok();
+                    }
                     Err(error) => self.send_error(&error),
                 }
             }

@@ -7,7 +7,6 @@ use crate::registry::Activity;
 use executor::SqlError;
 use expr::build::Settings;
 use std::sync::Arc;
-use wire::reply;
 
 /// The schema that was left for that of a PREPARE.
 pub(crate) struct LeftSchema(Option<String>);
@@ -24,6 +23,7 @@ impl Core {
         self.env.database = Some(schema.name.clone());
         self.env.rights_in_schema();
         self.env.database_changes += 1;
+        self.env.tracker.schema_changed();
         self.env.take_database(schema.collation);
         self.publish_identity();
         Ok(())
@@ -99,15 +99,6 @@ impl Core {
         registry.has_ended();
     }
 
-    /// OK, telling a client that tracks it the new schema.
-    pub fn ok_with_schema(&mut self) {
-        let schema = self.env.database.clone().unwrap_or_default();
-        let tracked = self.env.vars.number("session_track_schema") != 0;
-        let schema_changed_to = tracked.then_some(schema.as_bytes());
-        self.env.row_count = 0;
-        self.send_ok_with(&reply::Ok { schema_changed_to, ..reply::Ok::default() });
-    }
-
     /// Takes over the variables that a step looks at.
     pub fn refresh(&mut self) {
         self.programs.settings = Settings::of(&self.env);
@@ -115,6 +106,7 @@ impl Core {
         self.client.set_lock_wait_timeout(seconds as u32);
         self.transaction.take_variables(&self.env);
         self.set_up_reads();
+        self.env.refresh_tracking();
         self.protocol.take_variables(&self.env);
     }
 

@@ -8,6 +8,7 @@ use crate::core::{Characteristics, Core, isolation_numbered};
 use crate::diagnostics::Level;
 use crate::errors::{self, SessionError};
 use crate::logs;
+use crate::tracking;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, Kind, Value, VarId};
 use access::Privileges;
@@ -15,6 +16,7 @@ use executor::{Environment, OwnedDatum, SqlError};
 use expr::UserVariable;
 use parser::ast::{Expr, Literal, ResetPersist, Scope, SetItem, SetTransaction, SystemVar};
 use value::{Charset, Collation};
+use wire::reply::Metadata;
 
 /// A checked assignment.
 struct Action {
@@ -96,6 +98,7 @@ impl Core {
         actions.into_iter().try_for_each(|action| self.apply(action))?;
         for (name, value) in user {
             self.env.set_user_variable(name, value);
+            self.env.tracker.state_changed();
         }
         if named.is_some() {
             self.env.charsets.results = named;
@@ -233,6 +236,7 @@ impl Core {
         };
         let assign = canonical.map_or(assign, Assign::Text);
         refuse_value(v.name, &assign)?;
+        self.refuse_of_client(v.name, &assign)?;
         // Switches that are not named stay as they are.
         let checked = match v.kind {
             Kind::Switches(words) => {
@@ -252,6 +256,32 @@ impl Core {
             self.env.diagnostics.add(Level::Warning, TRUNCATED, warning);
         }
         Ok(value)
+    }
+
+    /// What depends on the client, or is worth a warning: how it is told of results and of changes of its session.
+    ///
+    /// # Errors
+    /// 3026, 3640.
+    fn refuse_of_client(&mut self, variable: &str, assign: &Assign<'_>) -> Result<(), SqlError> {
+        match (variable, assign) {
+            ("session_track_system_variables", Assign::Text(list)) => {
+                let unknown = tracking::check_list(list)
+                    .map_err(|name| SqlError::from(SessionError::TrackedTwice(&name)))?;
+                for name in unknown {
+                    let text =
+                        format!("{name} is not a valid system variable and will be ignored.");
+                    self.env.diagnostics.add(Level::Warning, 1231, text);
+                }
+                Ok(())
+            }
+            ("resultset_metadata", Assign::Text(word)) if word.eq_ignore_ascii_case("NONE") => {
+                match self.env.metadata {
+                    Metadata::Always => Err(SessionError::MetadataNotOptional.into()),
+                    Metadata::Full | Metadata::None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The name that an assigned character set or collation goes by; those of several bytes for every character are
@@ -428,6 +458,7 @@ impl Core {
             Effect::Timestamp => {
                 let Value::Double(seconds) = value else { return Ok(()) };
                 self.env.set_timestamp((seconds != 0.0).then_some((seconds * 1e6) as i64));
+                self.env.tracker.was_set(id);
                 return Ok(());
             }
             Effect::Names => {
@@ -444,6 +475,7 @@ impl Core {
             _ => {}
         }
         self.env.vars.set(id, value);
+        self.env.tracker.was_set(id);
         if id.get().name == "max_join_size" {
             self.env.join_size_set();
         }
@@ -504,7 +536,12 @@ impl Core {
         };
         if !one_shot {
             self.env.vars.set(id, value);
+            self.env.tracker.was_set(id);
             self.transaction.take_variables(&self.env);
+        } else if id.get().effect == Effect::ReadOnly {
+            self.env.tracker.next_is(None, Some(next.read_only));
+        } else {
+            self.env.tracker.next_is(Some(next.isolation), None);
         }
         if !self.transaction.open {
             self.characterise(next, one_shot || self.transaction.one_shot);

@@ -14,7 +14,7 @@ use std::io::Read;
 use value::{Charset, ColumnType, Datum, Kind};
 use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
-use wire::reply::{self, Column};
+use wire::reply::{self, Column, Metadata};
 use wire::row::{BinaryRow, TextRow};
 
 /// Bytes that may gather before they are sent.
@@ -30,6 +30,8 @@ pub struct Rows<'a> {
     pub caps: Capabilities,
     /// Status for the EOF after the columns.
     pub status: StatusFlags,
+    /// What it is told of the columns.
+    pub metadata: Metadata,
     /// Character sets of the session.
     pub charsets: Charsets,
     /// Binary rows rather than text.
@@ -64,6 +66,7 @@ impl<'a> Rows<'a> {
             net,
             caps: env.caps,
             status: env.status,
+            metadata: env.metadata,
             charsets: env.charsets,
             binary,
             codes,
@@ -87,9 +90,11 @@ impl<'a> Rows<'a> {
 impl Rows<'_> {
     /// The number of columns and their definitions.
     fn describe_all(&mut self, columns: &[ResultColumn]) {
-        reply::column_count(self.out, columns.len());
-        for c in columns {
-            put_column(self.out, c, &self.charsets, None);
+        reply::column_count(self.out, columns.len(), self.metadata);
+        if self.metadata.is_sent() {
+            for c in columns {
+                put_column(self.out, c, &self.charsets, None);
+            }
         }
     }
 
@@ -182,6 +187,9 @@ impl RowSink for Rows<'_> {
         columns: &[ResultColumn],
         memo: &mut HeaderMemo,
     ) -> Result<(), SqlError> {
+        if self.metadata != Metadata::Always {
+            return self.header(columns);
+        }
         // The definitions depend on nothing else of the session. What has to be converted is rare, and
         // not remembered.
         let key = self.charsets.header_key();

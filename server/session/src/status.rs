@@ -1,5 +1,6 @@
 //! SHOW STATUS: the counters of a session or of the server, and what is computed from its state.
 
+use crate::compression;
 use crate::engine_status;
 use crate::server::Server;
 use crate::transport;
@@ -8,14 +9,15 @@ use instrument::{ClassKind, Counter};
 use stdx::Ordering;
 use sync::SessionSlot;
 use tls::Secured;
+use wire::compressed::Algorithm;
 
 /// Names and values, ordered by name.
 ///
-/// `secured`: what secures the connection that asks, which MySQL shows as the server's, too.
+/// `secured`, `compression`: of the connection that asks, which MySQL shows as the server's, too.
 pub fn list(
     server: &Server,
     slot: &SessionSlot,
-    secured: Option<&Secured>,
+    (secured, compression): (Option<&Secured>, Option<Algorithm>),
     global: bool,
 ) -> Vec<(String, String)> {
     let all = instrument::totals();
@@ -30,6 +32,7 @@ pub fn list(
         counted.map(|c| (c.name().to_string(), value(c).to_string())).collect();
     list.extend(computed(server).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
     list.extend(transport::status(server, secured).into_iter().map(|(n, v)| (n.to_string(), v)));
+    list.extend(compression::status(compression).map(|(n, v)| (n.to_string(), v)));
     list.extend(engine_status::list(&server.engine).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.sort_by_key(|(name, _)| name.to_ascii_lowercase());
     list

@@ -84,6 +84,11 @@ fn set_password_at(server: &Server, user: &str, host: &str, plugin: Plugin, pass
     server.catalog.change_accounts(&mut client, &[account], &[]).expect("account");
 }
 
+/// What clients can that send nothing before their statements and want all of a result.
+const PLAIN: Capabilities = wire::constants::SERVER_CAPABILITIES
+    .without(Capabilities::QUERY_ATTRIBUTES)
+    .without(Capabilities::OPTIONAL_RESULTSET_METADATA);
+
 /// A client that speaks packets.
 struct Client {
     session: Session,
@@ -154,9 +159,7 @@ impl Client {
     }
 
     fn log_in(&mut self, user: &str, plugin: Plugin, answer: &[u8]) -> Vec<Vec<u8>> {
-        let caps = wire::constants::SERVER_CAPABILITIES
-            .without(Capabilities::CONNECT_WITH_DB)
-            .without(Capabilities::CONNECT_ATTRS);
+        let caps = PLAIN.without(Capabilities::CONNECT_WITH_DB).without(Capabilities::CONNECT_ATTRS);
         let mut p = caps.0.to_le_bytes().to_vec();
         p.extend_from_slice(&(1u32 << 24).to_le_bytes());
         p.push(255);
@@ -268,7 +271,7 @@ fn tls_context() -> tls::Context {
 
 /// Capabilities with TLS, packet size, collation and filler.
 fn tls_request() -> Vec<u8> {
-    let caps = wire::constants::SERVER_CAPABILITIES.with(Capabilities::SSL);
+    let caps = PLAIN.with(Capabilities::SSL);
     let mut request = caps.0.to_le_bytes().to_vec();
     request.resize(32, 0);
     request

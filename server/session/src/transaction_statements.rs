@@ -3,6 +3,7 @@
 use crate::core::{Characteristics, Core, Savepoint};
 use crate::diagnostics::Level;
 use crate::errors::SessionError;
+use crate::tracking::Begun;
 use executor::SqlError;
 use instrument::{Counter, count};
 use parser::ast::{Completion, Isolation, StartTransaction};
@@ -16,6 +17,11 @@ impl Core {
         self.leave_transaction(committed.is_ok());
         committed?;
         self.enter_transaction();
+        self.env.tracker.begins(Begun {
+            explicit: true,
+            read_only: start.read_only,
+            snapshot: start.consistent_snapshot,
+        });
         if let Some(read_only) = start.read_only {
             self.characterise(
                 Characteristics { read_only, ..self.transaction.characteristics },
@@ -57,7 +63,13 @@ impl Core {
         };
         self.leave_transaction(commit && ended.is_ok());
         match chain && ended.is_ok() {
-            true => self.enter_transaction(),
+            true => {
+                self.enter_transaction();
+                let read_only = self.transaction.characteristics.read_only;
+                let read_only =
+                    (read_only != self.transaction.defaults.read_only).then_some(read_only);
+                self.env.tracker.begins(Begun { explicit: true, read_only, snapshot: false });
+            }
             false => self.take_characteristics(),
         }
         self.reply.closing |= release && ended.is_ok();

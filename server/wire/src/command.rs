@@ -1,6 +1,7 @@
 //! Commands: the first byte of a packet and what follows it.
 
-use crate::{Malformed, OrMalformed, lenenc};
+use crate::constants::Capabilities;
+use crate::{Malformed, OrMalformed, attributes, lenenc};
 use stdx::bytes::Reader;
 
 /// What a client asks.
@@ -66,12 +67,13 @@ pub enum Command<'a> {
     Unknown(u8),
 }
 
-/// Decodes a command packet. [`Malformed`] means that the command is known and its body broken.
+/// Decodes a command packet of a client that can do this. [`Malformed`] means that the command is known and its body broken.
 #[inline]
-pub fn decode(payload: &[u8]) -> Result<Command<'_>, Malformed> {
+pub fn decode(payload: &[u8], caps: Capabilities) -> Result<Command<'_>, Malformed> {
     let Some((&head, body)) = payload.split_first() else { return Ok(Command::Unknown(0)) };
     let mut r = Reader::new(body);
     Ok(match head {
+        0x03 if caps.has(Capabilities::QUERY_ATTRIBUTES) => Command::Query(attributes::skip(body)?),
         0x03 => Command::Query(body),
         0x17 => {
             let id = r.u32_le().or_malformed("statement id")?;
@@ -122,42 +124,47 @@ fn decode_rare(head: u8, body: &[u8]) -> Result<Command<'_>, Malformed> {
 mod tests {
     use super::*;
 
+    const NONE: Capabilities = Capabilities::EMPTY;
+
     #[test]
     fn every_command_is_recognised() {
-        assert_eq!(decode(b"\x03select 1"), Ok(Command::Query(b"select 1")));
-        assert_eq!(decode(b"\x02db"), Ok(Command::InitDb(b"db")));
-        assert_eq!(decode(b"\x1B\0\0"), Ok(Command::SetMultiStatements(true)));
+        assert_eq!(decode(b"\x03select 1", NONE), Ok(Command::Query(b"select 1")));
+        assert_eq!(decode(b"\x02db", NONE), Ok(Command::InitDb(b"db")));
+        assert_eq!(decode(b"\x1B\0\0", NONE), Ok(Command::SetMultiStatements(true)));
         assert_eq!(
-            decode(b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01"),
+            decode(b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01", NONE),
             Ok(Command::Execute { id: 1, flags: 0, rest: b"\0\x01" })
         );
         assert_eq!(
-            decode(b"\x18\x01\0\0\0\x02\0xyz"),
+            decode(b"\x18\x01\0\0\0\x02\0xyz", NONE),
             Ok(Command::SendLongData { id: 1, param: 2, data: b"xyz" })
         );
-        assert_eq!(decode(b"\x04t\0a%"), Ok(Command::FieldList { table: b"t", pattern: b"a%" }));
-        assert_eq!(decode(b"\x1F"), Ok(Command::ResetConnection));
-        assert_eq!(decode(b"\xEE"), Ok(Command::Unknown(0xEE)));
+        assert_eq!(
+            decode(b"\x04t\0a%", NONE),
+            Ok(Command::FieldList { table: b"t", pattern: b"a%" })
+        );
+        assert_eq!(decode(b"\x1F", NONE), Ok(Command::ResetConnection));
+        assert_eq!(decode(b"\xEE", NONE), Ok(Command::Unknown(0xEE)));
     }
 
     /// Databases made and dropped, refresh, shutdown, process list and kill: statements do that since MySQL 8.
     #[test]
     fn commands_that_mysql_has_no_more_are_unknown() {
         for head in [0x00, 0x05, 0x06, 0x07, 0x08, 0x0A, 0x0B, 0x0C, 0x0F, 0x10, 0x14] {
-            assert_eq!(decode(&[head, 1, 0, 0, 0]), Ok(Command::Unknown(head)));
+            assert_eq!(decode(&[head, 1, 0, 0, 0], NONE), Ok(Command::Unknown(head)));
         }
     }
 
     #[test]
     fn no_bytes_make_it_panic() {
-        assert_eq!(decode(b""), Ok(Command::Unknown(0)));
+        assert_eq!(decode(b"", NONE), Ok(Command::Unknown(0)));
         let mut rng = stdx::rng::Rng::new(7);
         let mut buf = [0u8; 24];
         for head in 0..=255u8 {
             for len in 0..buf.len() {
                 rng.fill(&mut buf);
                 buf[0] = head;
-                let _ = decode(&buf[..len]);
+                let _ = decode(&buf[..len], NONE);
             }
         }
     }

@@ -72,7 +72,7 @@ flags! {
         CONNECT_WITH_DB = 1 << 3,
         /// `db.table.column` is not allowed.
         NO_SCHEMA = 1 << 4,
-        /// The compressed protocol (not offered).
+        /// The compressed protocol, by zlib; offered as `protocol_compression_algorithms` says.
         COMPRESS = 1 << 5,
         /// An ODBC client.
         ODBC = 1 << 6,
@@ -112,6 +112,12 @@ flags! {
         SESSION_TRACK = 1 << 23,
         /// OK instead of EOF.
         DEPRECATE_EOF = 1 << 24,
+        /// Results may come without their columns' definitions.
+        OPTIONAL_RESULTSET_METADATA = 1 << 25,
+        /// The compressed protocol, by zstd; offered as `protocol_compression_algorithms` says.
+        ZSTD_COMPRESSION = 1 << 26,
+        /// Statements come with attributes.
+        QUERY_ATTRIBUTES = 1 << 27,
     }
 }
 
@@ -137,7 +143,9 @@ pub const SERVER_CAPABILITIES: Capabilities = Capabilities(
         | Capabilities::CONNECT_ATTRS.0
         | Capabilities::PLUGIN_AUTH_LENENC.0
         | Capabilities::SESSION_TRACK.0
-        | Capabilities::DEPRECATE_EOF.0,
+        | Capabilities::DEPRECATE_EOF.0
+        | Capabilities::OPTIONAL_RESULTSET_METADATA.0
+        | Capabilities::QUERY_ATTRIBUTES.0,
 );
 
 flags! {

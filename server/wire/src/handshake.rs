@@ -25,18 +25,16 @@ pub fn scramble_of(random: [u8; SCRAMBLE_BYTES]) -> Scramble {
     })
 }
 
-/// Writes the greeting (protocol version 10), which offers `tls` or not. Its sequence number must be 0.
+/// Writes the greeting (protocol version 10), which offers `extras` besides what every server does. Its sequence number must be 0.
 pub fn greeting(
     out: &mut Outbox,
     version: &str,
     connection_id: u32,
     scramble: &Scramble,
     collation: u16,
-    (plugin, tls): (&str, bool),
+    (plugin, extras): (&str, Capabilities),
 ) {
-    let mut caps = SERVER_CAPABILITIES;
-    caps.set(Capabilities::SSL, tls);
-    let caps = caps.0;
+    let caps = SERVER_CAPABILITIES.with(extras).0;
     let body = out.begin();
     body.push(10);
     body.put_bytes(version.as_bytes());
@@ -76,6 +74,8 @@ pub struct Response<'a> {
     pub plugin: Option<&'a [u8]>,
     /// Connection attributes, undecoded: see [`attributes`].
     pub attributes: &'a [u8],
+    /// The level of zstd that the client asks for.
+    pub zstd_level: Option<u8>,
 }
 
 /// Whether the client answers the greeting by asking for TLS: its real answer comes encrypted.
@@ -94,7 +94,8 @@ pub fn response(payload: &[u8]) -> Result<Response<'_>, Malformed> {
     if !asked.has(Capabilities::PROTOCOL_41) {
         return Err(Malformed("a client older than MySQL 4.1"));
     }
-    let caps = asked & SERVER_CAPABILITIES;
+    let compressions = Capabilities::COMPRESS.with(Capabilities::ZSTD_COMPRESSION);
+    let caps = asked & SERVER_CAPABILITIES.with(compressions);
     let packet_bytes_max = r.u32_le().or_malformed("packet size")?;
     let collation = r.u8().or_malformed("collation")?;
     r.take(23).or_malformed("filler")?;
@@ -116,6 +117,10 @@ pub fn response(payload: &[u8]) -> Result<Response<'_>, Malformed> {
     };
     let plugin = plugin_name(asked, &mut r)?;
     let attributes = attribute_bytes(asked, &mut r)?;
+    let zstd_level = match asked.has(Capabilities::ZSTD_COMPRESSION) {
+        true => r.u8().ok(),
+        false => None,
+    };
     Ok(Response {
         caps,
         packet_bytes_max,
@@ -125,6 +130,7 @@ pub fn response(payload: &[u8]) -> Result<Response<'_>, Malformed> {
         schema: schema.filter(|s| !s.is_empty()),
         plugin,
         attributes,
+        zstd_level,
     })
 }
 
@@ -250,6 +256,18 @@ mod tests {
         assert_eq!(r.schema, Some(&b"sbtest"[..]));
         assert_eq!(r.plugin, Some(&b"mysql_native_password"[..]));
         assert_eq!(attributes(r.attributes), Ok(vec![(&b"_os"[..], &b"Linux"[..])]));
+        assert_eq!(r.zstd_level, None);
+    }
+
+    #[test]
+    fn the_level_of_zstd_comes_last() {
+        let mut bytes = client_response();
+        bytes[3] |= (Capabilities::ZSTD_COMPRESSION.0 >> 24) as u8;
+        assert_eq!(response(&bytes).unwrap().zstd_level, None);
+        bytes.push(7);
+        let r = response(&bytes).unwrap();
+        assert_eq!(r.zstd_level, Some(7));
+        assert!(r.caps.has(Capabilities::ZSTD_COMPRESSION));
     }
 
     #[test]
@@ -282,7 +300,8 @@ mod tests {
     fn the_greeting_has_the_layout_clients_expect() {
         let mut out = Outbox::new();
         let scramble = scramble_of([0; 20]);
-        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, ("caching_sha2_password", false));
+        let plugin = "caching_sha2_password";
+        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, (plugin, Capabilities::EMPTY));
         let b = &out.bytes()[4..];
         assert!(b.starts_with(b"\x0A8.4.0-x\0\x07\0\0\0\x01\x01\x01\x01\x01\x01\x01\x01\0"));
         assert!(b.ends_with(b"\0caching_sha2_password\0"));
@@ -290,7 +309,7 @@ mod tests {
         let offers_tls = |b: &[u8]| b[5 + 8 + 4 + 9 + 1 - 4] & 0x08 != 0;
         assert!(!offers_tls(b));
         out.clear();
-        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, ("caching_sha2_password", true));
+        greeting(&mut out, "8.4.0-x", 7, &scramble, 255, (plugin, Capabilities::SSL));
         assert!(offers_tls(&out.bytes()[4..]));
         assert!(scramble_of([b'$'; 20]).iter().all(|&c| c != b'$' && c != 0));
     }

@@ -10,8 +10,10 @@
 //! 2. Everything a server sends is appended to one reusable buffer ([`packet::Outbox`]); a warm row costs no
 //!    allocation.
 
+pub mod attributes;
 pub mod auth;
 pub mod command;
+pub mod compressed;
 pub mod constants;
 pub mod handshake;
 pub mod lenenc;

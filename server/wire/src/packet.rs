@@ -51,6 +51,8 @@ pub struct Inbox {
     joined: Vec<u8>,
     joining: bool,
     next_seq: u8,
+    /// The frames around the packets are numbered: see [`Inbox::is_framed`].
+    framed: bool,
     packet_bytes_max: usize,
     /// How much room `joined` had when it was told last.
     joined_room: usize,
@@ -83,6 +85,7 @@ impl Inbox {
             joined: Vec::new(),
             joining: false,
             next_seq: 0,
+            framed: false,
             packet_bytes_max,
             joined_room: 0,
             memory: Memory::default(),
@@ -132,6 +135,12 @@ impl Inbox {
     /// The next packet must follow sequence number `seq` of the server.
     pub fn follow(&mut self, seq: u8) {
         self.next_seq = seq;
+    }
+
+    /// Packets come in frames that have numbers, which are looked at: those of packets may be any, as MySQL's own clients send
+    /// them then.
+    pub fn is_framed(&mut self) {
+        self.framed = true;
     }
 
     /// Whether nothing waits in the buffer.
@@ -211,7 +220,7 @@ impl Inbox {
             if self.joined_len() + len > self.packet_bytes_max {
                 return Err(FrameError::TooLarge);
             }
-            if seq != self.next_seq {
+            if seq != self.next_seq && !self.framed {
                 return Err(FrameError::OutOfOrder);
             }
             if have.len() < HEADER_BYTES + len {

@@ -4,7 +4,7 @@
 //! 2. A parameter that came by COM_STMT_SEND_LONG_DATA has no bytes in the packet.
 
 use crate::constants::ColumnCode;
-use crate::{Malformed, OrMalformed, lenenc};
+use crate::{Malformed, OrMalformed, attributes, lenenc};
 use stdx::bytes::Reader;
 
 /// Type of a parameter, as the client bound it.
@@ -123,6 +123,54 @@ pub fn params<'a, 't>(
         _ => return Err(Malformed("new-params-bound flag")),
     }
     Ok(Params { nulls, types: &types.list, values: r, next: 0 })
+}
+
+/// As [`params`], for a client that sends attributes behind the parameters; `None`: it sends fewer parameters than there are.
+///
+/// The attributes are left where they lie.
+pub fn params_and_attributes<'a, 't>(
+    rest: &'a [u8],
+    count: usize,
+    types: &'t mut BoundTypes,
+) -> Result<Option<Params<'a, 't>>, Malformed> {
+    let mut r = Reader::new(rest);
+    let sent = attributes::length(&mut r)?;
+    if sent < count {
+        return Ok(None);
+    }
+    let nulls = r.take(sent.div_ceil(8)).or_malformed("NULL bitmap")?;
+    if sent > 0 {
+        match r.u8().or_malformed("new-params-bound flag")? {
+            // Attributes have types of their own each time.
+            0 if sent > count => return Err(Malformed("attributes without types")),
+            0 => {}
+            1 => read_named_types(&mut r, (sent, count), types)?,
+            _ => return Err(Malformed("new-params-bound flag")),
+        }
+    }
+    Ok(Some(Params { nulls, types: &types.list, values: r, next: 0 }))
+}
+
+/// The types of what was sent; those of parameters come first and are kept.
+fn read_named_types(
+    r: &mut Reader<'_>,
+    (sent, count): (usize, usize),
+    types: &mut BoundTypes,
+) -> Result<(), Malformed> {
+    let mut list = Vec::new();
+    for i in 0..sent {
+        let (code, flags) = (r.u8().or_malformed("parameter type")?, r.u8());
+        let flags = flags.or_malformed("parameter type")?;
+        lenenc::bytes(r)?;
+        if i < count {
+            let code = ColumnCode::from_byte(code).ok_or(Malformed("parameter type"))?;
+            list.push(ParamType { code, unsigned: flags & UNSIGNED != 0 });
+        }
+    }
+    if types.list != list {
+        (types.list, types.fresh) = (list, true);
+    }
+    Ok(())
 }
 
 fn read_types(r: &mut Reader<'_>, count: usize, types: &mut BoundTypes) -> Result<(), Malformed> {
@@ -297,6 +345,31 @@ mod tests {
             let _ = all(&damaged, 2, &mut types);
             let _ = all(&damaged, 9, &mut BoundTypes::default());
         }
+    }
+
+    /// The layouts that MySQL takes and refuses.
+    #[test]
+    fn attributes_behind_the_parameters_are_left_alone() {
+        let with = |rest: &[u8], count, types: &mut BoundTypes| {
+            let Some(mut p) = params_and_attributes(rest, count, types)? else { return Ok(None) };
+            let all: Result<Vec<_>, Malformed> =
+                (0..count).map(|_| p.next_param(false).map(|v| format!("{v:?}"))).collect();
+            all.map(Some)
+        };
+        let mut types = BoundTypes::default();
+        let both = b"\x02\0\x01\x03\0\0\xFD\0\x01a\x2A\0\0\0\x02zz";
+        assert_eq!(with(both, 1, &mut types), Ok(Some(vec!["Int(42)".to_string()])));
+        // The parameter's type is kept, an attribute's is not.
+        let again = b"\x01\0\0\x2B\0\0\0";
+        assert_eq!(with(again, 1, &mut types), Ok(Some(vec!["Int(43)".to_string()])));
+        assert!(with(b"\x02\0\0\x2B\0\0\0\x02zz", 1, &mut types).is_err());
+        assert_eq!(with(b"\0", 1, &mut types), Ok(None));
+        assert_eq!(with(b"\0", 0, &mut types), Ok(Some(vec![])));
+        assert_eq!(with(b"\x01\0\x01\xFD\0\x01a\x02zz", 0, &mut types), Ok(Some(vec![])));
+        for cut in 0..10 {
+            assert!(with(&both[..cut], 1, &mut types).is_err(), "cut at {cut}");
+        }
+        assert!(with(b"\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0", 1, &mut types).is_err());
     }
 
     #[test]

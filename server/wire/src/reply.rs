@@ -17,8 +17,8 @@ pub struct Ok<'a> {
     pub warnings: u16,
     /// Text for people.
     pub info: &'a [u8],
-    /// The schema, when it changed and the client tracks the session's state.
-    pub schema_changed_to: Option<&'a [u8]>,
+    /// Changes of the session's state, each as [`Change`] writes it, for a client that tracks them.
+    pub changes: &'a [u8],
 }
 
 /// Writes an OK packet.
@@ -27,10 +27,9 @@ pub fn ok(out: &mut Outbox, caps: Capabilities, ok: &Ok<'_>) {
 }
 
 fn put_ok(out: &mut Outbox, caps: Capabilities, head: u8, ok: &Ok<'_>) {
-    const SESSION_TRACK_SCHEMA: u8 = 1;
-    let tracked = ok.schema_changed_to.filter(|_| caps.has(Capabilities::SESSION_TRACK));
+    let tracked = caps.has(Capabilities::SESSION_TRACK) && !ok.changes.is_empty();
     let mut status = ok.status;
-    status.set(StatusFlags::SESSION_STATE_CHANGED, tracked.is_some());
+    status.set(StatusFlags::SESSION_STATE_CHANGED, tracked);
     let body = out.begin();
     body.push(head);
     lenenc::put_int(body, ok.affected_rows);
@@ -39,17 +38,65 @@ fn put_ok(out: &mut Outbox, caps: Capabilities, head: u8, ok: &Ok<'_>) {
     body.put_u16_le(ok.warnings);
     // The protocol's description has text up to the packet's end for old clients; MySQL sends its length to all, and
     // clients expect that.
-    if tracked.is_some() || !ok.info.is_empty() {
+    if tracked || !ok.info.is_empty() {
         lenenc::put_bytes(body, ok.info);
     }
-    if let Some(schema) = tracked {
-        let mut change = Vec::with_capacity(schema.len() + 9);
-        lenenc::put_bytes(&mut change, schema);
-        let mut entry = vec![SESSION_TRACK_SCHEMA];
-        lenenc::put_bytes(&mut entry, &change);
-        lenenc::put_bytes(body, &entry);
+    if tracked {
+        lenenc::put_bytes(body, ok.changes);
     }
     out.end();
+}
+
+/// A change of the session's state that a client is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// A variable has this value.
+    Variable(&'a [u8], &'a [u8]),
+    /// This is the schema now.
+    Schema(&'a [u8]),
+    /// Something is not what it was in a new session.
+    State,
+    /// What SQL makes the present transaction, or the next one, what it is.
+    Characteristics(&'a [u8]),
+    /// What the transaction has done, in eight characters.
+    Transaction(&'a [u8]),
+}
+
+impl Change<'_> {
+    /// Appends it to others.
+    pub fn put(self, to: &mut Vec<u8>) {
+        let mut data = Vec::new();
+        let kind = match self {
+            Change::Variable(name, value) => {
+                lenenc::put_bytes(&mut data, name);
+                lenenc::put_bytes(&mut data, value);
+                0
+            }
+            Change::Schema(name) => {
+                lenenc::put_bytes(&mut data, name);
+                1
+            }
+            Change::State => {
+                data.push(b'1');
+                2
+            }
+            Change::Characteristics(text) => {
+                lenenc::put_bytes(&mut data, text);
+                4
+            }
+            Change::Transaction(text) => {
+                lenenc::put_bytes(&mut data, text);
+                5
+            }
+        };
+        to.push(kind);
+        lenenc::put_bytes(to, &data);
+    }
+}
+
+/// As [`end_of_rows`], with changes of the session's state; only clients that no longer know EOF are told of them.
+pub fn end_of_rows_changed(out: &mut Outbox, caps: Capabilities, ok: &Ok<'_>) {
+    put_ok(out, caps, 0xFE, ok);
 }
 
 /// Ends the rows of a result: EOF, or OK for clients that no longer know EOF.
@@ -142,9 +189,38 @@ impl Column<'_> {
     }
 }
 
-/// Writes the number of columns that follow.
-pub fn column_count(out: &mut Outbox, columns: usize) {
-    lenenc::put_int(out.begin(), columns as u64);
+/// What a client is told of a result's columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Metadata {
+    /// Their definitions: it knows nothing else.
+    #[default]
+    Always,
+    /// Their definitions, which it could do without.
+    Full,
+    /// Their number alone.
+    None,
+}
+
+impl Metadata {
+    /// Whether the definitions are sent.
+    #[inline]
+    pub fn is_sent(self) -> bool {
+        self != Metadata::None
+    }
+
+    /// The byte that says so to clients that know of it.
+    fn put(self, body: &mut Vec<u8>) {
+        if self != Metadata::Always {
+            body.push(u8::from(self.is_sent()));
+        }
+    }
+}
+
+/// Writes the number of columns, whose definitions follow as `metadata` says.
+pub fn column_count(out: &mut Outbox, columns: usize, metadata: Metadata) {
+    let body = out.begin();
+    lenenc::put_int(body, columns as u64);
+    metadata.put(body);
     out.end();
 }
 
@@ -171,7 +247,13 @@ pub fn column(out: &mut Outbox, c: &Column<'_>, default: Option<Option<&[u8]>>) 
 }
 
 /// Writes the answer to COM_STMT_PREPARE; definitions of `params` and `columns` follow.
-pub fn prepared(out: &mut Outbox, id: u32, columns: u16, params: u16, warnings: u16) {
+pub fn prepared(
+    out: &mut Outbox,
+    id: u32,
+    (columns, params): (u16, u16),
+    warnings: u16,
+    metadata: Metadata,
+) {
     let body = out.begin();
     body.push(0);
     body.put_u32_le(id);
@@ -179,6 +261,7 @@ pub fn prepared(out: &mut Outbox, id: u32, columns: u16, params: u16, warnings: 
     body.put_u16_le(params);
     body.push(0);
     body.put_u16_le(warnings);
+    metadata.put(body);
     out.end();
 }
 
@@ -204,8 +287,11 @@ mod tests {
             status: StatusFlags::AUTOCOMMIT,
             warnings: 2,
             info: b"Records: 1",
-            schema_changed_to: Some(b"db"),
+            changes: b"\x01\x03\x02db",
         };
+        let mut changes = Vec::new();
+        Change::Schema(b"db").put(&mut changes);
+        assert_eq!(changes, reply.changes);
         assert_eq!(
             payload(|o| ok(o, OLD, &reply)),
             b"\0\x01\xFC\x2C\x01\x02\0\x02\0\x0ARecords: 1"

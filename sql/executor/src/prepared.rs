@@ -16,6 +16,7 @@ use crate::{
     explain, maintain, query, run_change, show,
 };
 use instrument::Counter;
+use mdl::Mode;
 use parser::ast::Statement;
 use parser::digest::Digest;
 use planner::Plan;
@@ -83,6 +84,12 @@ impl Prepared {
     pub fn announce(&mut self, env: &mut dyn Environment) {
         self.announced = true;
         raise(&self.program.warnings, env);
+    }
+
+    /// Whether it reads tables, and whether it writes some or locks their rows, besides those that are made up.
+    pub fn touches(&self) -> (bool, bool) {
+        let has = |writes| self.program.tables.iter().any(|t| (t.mode == Mode::SW) == writes);
+        (has(false), has(true))
     }
 
     /// Hints of the statement set variables for the time of its run.

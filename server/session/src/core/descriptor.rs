@@ -88,8 +88,6 @@ pub(crate) struct Done {
     pub affected_rows: u64,
     /// Words for the client.
     pub info: &'static str,
-    /// The current schema is another one.
-    pub schema_changed: bool,
 }
 
 impl From<()> for Done {

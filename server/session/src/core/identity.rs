@@ -3,9 +3,11 @@
 //! 1. Until the phase is [`Phase::Commands`] no command of the client is looked at. 2. The challenge of the greeting
 //! stays: COM_CHANGE_USER answers it.
 
+use crate::compression::Offer;
 use crate::login::{Login, Peer};
 use std::sync::Arc;
 use tls::Context;
+use wire::compressed::Algorithm;
 use wire::handshake::Scramble;
 
 /// How far a connection is.
@@ -28,6 +30,10 @@ pub(crate) struct Identity {
     pub offered: Option<Arc<Context>>,
     /// The connection is one above `max_connections`: root's only.
     pub over_limit: bool,
+    /// The compression that the greeting offered.
+    pub compressions: Offer,
+    /// What the client has settled on, until whoever has its socket is told.
+    pub compresses: Option<Algorithm>,
 }
 
 impl Identity {
@@ -37,9 +43,11 @@ impl Identity {
         scramble: Scramble,
         offered: Option<Arc<Context>>,
         over_limit: bool,
+        compressions: Offer,
     ) -> Identity {
         let login = Box::new(Login::new(scramble, &peer));
-        Identity { phase: Phase::Login(login), peer, scramble, offered, over_limit }
+        let phase = Phase::Login(login);
+        Identity { phase, peer, scramble, offered, over_limit, compressions, compresses: None }
     }
 
     /// Whether the client has proved who it is.

@@ -28,10 +28,12 @@ pub(crate) use transaction::{
 };
 
 use crate::env::Env;
+use crate::tracking::{Now, did};
 use catalog::TableCache;
 use engine::Client;
 use executor::{Context, OwnedDatum, SqlError, States};
 use parser::ast::Statement;
+use wire::constants::Capabilities;
 use wire::reply as packet;
 
 /// Everything of a session but the bytes it reads.
@@ -83,11 +85,57 @@ impl Core {
     /// Writes an OK packet; status and warnings are filled in.
     pub fn send_ok_with(&mut self, ok: &packet::Ok<'_>) {
         self.events.rows_affected = ok.affected_rows;
-        self.reply.ok(&self.env, ok, self.env.diagnostics.wire_count());
+        self.send_ok_warning(ok, self.env.diagnostics.wire_count());
+    }
+
+    /// Writes an OK packet that tells of so many warnings.
+    pub fn send_ok_warning(&mut self, ok: &packet::Ok<'_>, warnings: u16) {
+        if self.env.tracker.watches {
+            let changes = self.changes();
+            return self.reply.ok(&self.env, &packet::Ok { changes: &changes, ..*ok }, warnings);
+        }
+        self.reply.ok(&self.env, ok, warnings);
     }
 
     /// Writes the packet behind the rows of a result.
     pub fn send_end_of_rows(&mut self) {
-        self.reply.end_of_rows(&self.env, self.env.diagnostics.wire_count());
+        self.send_end_of_rows_warning(self.env.diagnostics.wire_count());
+    }
+
+    /// The same, telling of so many warnings.
+    pub fn send_end_of_rows_warning(&mut self, warnings: u16) {
+        if self.env.tracker.watches {
+            return self.end_tracked_rows(warnings);
+        }
+        self.reply.end_of_rows(&self.env, warnings);
+    }
+
+    #[cold]
+    fn end_tracked_rows(&mut self, warnings: u16) {
+        self.env.tracker.did(did::RESULT);
+        match self.env.caps.has(Capabilities::DEPRECATE_EOF) {
+            true => {
+                let changes = self.changes();
+                self.reply.end_of_rows_changed(&self.env, warnings, &changes);
+            }
+            // An EOF has no room for changes: the next OK tells of them.
+            false => self.reply.end_of_rows(&self.env, warnings),
+        }
+    }
+
+    /// What has changed since the client was told last.
+    #[cold]
+    fn changes(&mut self) -> Vec<u8> {
+        let mut tracker = std::mem::take(&mut self.env.tracker);
+        let on = |name| self.env.vars.number(name) != 0;
+        let now = Now {
+            open: self.transaction.open,
+            locked: self.tables.tables_are_locked(),
+            schema: self.env.database.as_deref().unwrap_or_default(),
+            tracks: (on("session_track_schema"), on("session_track_state_change")),
+        };
+        let changes = tracker.take(now, |id| id.get().kind.show(&self.env.variable(id, false)));
+        self.env.tracker = tracker;
+        changes
     }
 }

@@ -99,6 +99,12 @@ impl Reply {
         reply::end_of_rows(&mut self.out, env.caps, env.status, warnings);
     }
 
+    /// The same, with changes of the session's state.
+    pub fn end_of_rows_changed(&mut self, env: &Env, warnings: u16, changes: &[u8]) {
+        let ok = reply::Ok { status: env.status, warnings, changes, ..reply::Ok::default() };
+        reply::end_of_rows_changed(&mut self.out, env.caps, &ok);
+    }
+
     /// An error packet, which is noted in the diagnostics area.
     pub fn error(&mut self, env: &mut Env, error: &SqlError, catalog: &Catalog) {
         self.errors += 1;

@@ -13,7 +13,29 @@ use executor::{OwnedDatum, SqlError};
 use instrument::{Counter, count};
 use smallvec::SmallVec;
 use value::{Datum, Decimal};
-use wire::prepared::{Param, ParamType};
+use wire::constants::Capabilities;
+use wire::prepared::{BoundTypes, Param, ParamType, Params};
+
+/// COM_STMT_EXECUTE's flag of a client that sends how many parameters and attributes there are.
+const COUNT_IS_SENT: u8 = 8;
+
+/// The parameters of a client that may send attributes behind them.
+///
+/// # Errors
+/// 1210 for fewer than there are, 1835.
+#[cold]
+fn values_and_attributes<'a, 't>(
+    (rest, flags): (&'a [u8], u8),
+    count: usize,
+    types: &'t mut BoundTypes,
+) -> Result<Params<'a, 't>, SqlError> {
+    let sent = match count > 0 || flags & COUNT_IS_SENT != 0 {
+        true => wire::prepared::params_and_attributes(rest, count, types),
+        false => wire::prepared::params(rest, 0, types).map(Some),
+    };
+    let sent = sent.map_err(|_| SessionError::MalformedPacket)?;
+    Ok(sent.ok_or(SessionError::WrongArguments("COM_STMT_EXECUTE"))?)
+}
 
 impl Core {
     /// COM_STMT_EXECUTE.
@@ -67,8 +89,11 @@ impl Core {
             count(counter, 1);
         }
         let count = one.params();
-        let mut values = wire::prepared::params(rest, count, &mut one.types)
-            .map_err(|_| SessionError::WrongArguments("mysqld_stmt_execute"))?;
+        let mut values = match self.env.caps.has(Capabilities::QUERY_ATTRIBUTES) {
+            false => wire::prepared::params(rest, count, &mut one.types)
+                .map_err(|_| SessionError::WrongArguments("mysqld_stmt_execute"))?,
+            true => values_and_attributes((rest, flags), count, &mut one.types)?,
+        };
         #[allow(clippy::needless_late_init)] // it outlives the parameters, which borrow from it
         let converted;
         let mut params: SmallVec<[Param<'_>; FEW]> = SmallVec::new();

@@ -42,7 +42,11 @@ impl Core {
         self.env.server.count_statements(1);
         let (caps, status) = (self.env.caps, self.env.status);
         let warnings = self.env.diagnostics.wire_count();
-        reply::prepared(&mut self.reply.out, id, columns.len() as u16, params as u16, warnings);
+        let (numbers, metadata) = ((columns.len() as u16, params as u16), self.env.metadata);
+        reply::prepared(&mut self.reply.out, id, numbers, warnings, metadata);
+        if !metadata.is_sent() {
+            return;
+        }
         if params > 0 {
             for ty in &types {
                 let marker = ResultColumn::computed("?", *ty, decimals_of(ty));

@@ -28,6 +28,8 @@ pub enum Kind {
     Switches(&'static [&'static str]),
     /// Any text.
     Text,
+    /// A text that this takes.
+    Checked(fn(&str) -> bool),
 }
 
 /// Of a [`Kind::Sized`]: as many as come.
@@ -196,6 +198,11 @@ impl Kind {
             Kind::Text => match v {
                 Assign::Text(text) => Ok((Value::Text((*text).into()), None)),
                 Assign::Null => Ok((Value::Null, None)),
+                _ => Err(wrong_type()),
+            },
+            Kind::Checked(takes) => match v {
+                Assign::Text(text) if takes(text) => Ok((Value::Text((*text).into()), None)),
+                Assign::Text(_) | Assign::Null => Err(wrong_value()),
                 _ => Err(wrong_type()),
             },
         }

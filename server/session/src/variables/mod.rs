@@ -299,6 +299,12 @@ impl Globals {
         self.value(id(name)).as_u64()
     }
 
+    /// The present text of one variable.
+    pub fn word(&self, name: &'static str) -> String {
+        let id = id(name);
+        id.get().kind.show(&self.value(id))
+    }
+
     /// Stores a checked value.
     pub fn set(&self, id: VarId, value: Value) {
         let mut inner = self.inner.lock();

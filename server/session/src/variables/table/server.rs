@@ -5,7 +5,7 @@ use crate::variables::Effect as E;
 use crate::variables::Scope::{Both, Global};
 use crate::variables::Variable;
 use crate::variables::kind::{
-    Kind::{Bool, Enum, Int, Text},
+    Kind::{Bool, Checked, Enum, Int, Text},
     THREADS,
 };
 
@@ -107,8 +107,12 @@ pub(super) const LIST: &[Variable] = &[
     F("pid_file", Text, ""),
     F("plugin_dir", Text, "./").ignored("There are no plugins to load."),
     F("port", Int(0, 65535), "3306"),
-    v("protocol_compression_algorithms", Global, Text, "uncompressed")
-        .only("What goes over the wire is not compressed."),
+    v(
+        "protocol_compression_algorithms",
+        Global,
+        Checked(wire::compressed::is_list),
+        "zlib,zstd,uncompressed",
+    ),
     told("proxy_user", "").only("There are no proxied accounts."),
     e("read_only", Global, Bool, "OFF", E::Access),
     v("regexp_stack_limit", Global, Int(0, 2_147_483_647), "8000000")

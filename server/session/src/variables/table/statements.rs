@@ -98,20 +98,21 @@ pub(super) const LIST: &[Variable] = &[
     v("read_buffer_size", Both, Int(8192, 2 * G), "131072").ignored(BY_NEED),
     v("read_rnd_buffer_size", Both, Int(1, 2 * G), "262144").ignored(BY_NEED),
     v("restrict_fk_on_non_standard_key", Both, Bool, "ON"),
-    v("resultset_metadata", Session, Enum(&["NONE", "FULL"]), "FULL")
-        .only("Results always describe their columns."),
+    v("resultset_metadata", Session, Enum(&["NONE", "FULL"]), "FULL"),
     v("select_into_buffer_size", Both, Int(8192, 2_147_479_552), "131072").ignored(BY_NEED),
     v("select_into_disk_sync", Both, Bool, "OFF")
         .only("Files of SELECT ... INTO are written without fsync."),
     v("select_into_disk_sync_delay", Both, Int(0, 31_536_000), "0")
         .ignored("Files of SELECT ... INTO are written without fsync."),
     v("session_track_schema", Both, Bool, "ON"),
-    v("session_track_state_change", Both, Bool, "OFF")
-        .only("Only the change of the schema is tracked."),
-    v("session_track_system_variables", Both, Text, "")
-        .only("Only the change of the schema is tracked."),
-    v("session_track_transaction_info", Both, Text, "OFF")
-        .only("Only the change of the schema is tracked."),
+    v("session_track_state_change", Both, Bool, "OFF"),
+    v(
+        "session_track_system_variables",
+        Both,
+        Text,
+        "time_zone,autocommit,character_set_client,character_set_results,character_set_connection",
+    ),
+    v("session_track_transaction_info", Both, Enum(&["OFF", "STATE", "CHARACTERISTICS"]), "OFF"),
     v("set_operations_buffer_size", Both, Int(16384, ALL), "262144")
         .ignored("Set operations have the memory of sorts and temporary tables."),
     v("show_create_table_verbosity", Both, Bool, "OFF")
