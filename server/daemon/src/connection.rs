@@ -3,12 +3,14 @@
 //! 1. A statement costs two system calls: `recv(MSG_DONTWAIT)` and `send`. `poll` is called only when there
 //!    is nothing to read, so that a busy client is answered without a second context switch.
 //! 2. A panic ends the session, not the server: the session rolls back and the panic's line is in the log.
-//! 3. Every wait for the client has a time-out, and ends when the session is killed.
+//! 3. Every wait for the client has a time-out, and ends when the session is killed; a login has one for all its packets,
+//!    however slowly they come.
 
 use host::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use session::hosts::Came;
 use session::{Net, Next, Peer, Session, Wake};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,6 +18,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class};
+
+use wire::proxy::{self, First};
 
 use crate::line::Line;
 use crate::process::Process;
@@ -95,6 +99,23 @@ impl Socket {
         watched::on_socket(self.handle.get(), Operation::Select, wait, |_| 0)
     }
 
+    /// Receives what is there, or comes until then.
+    pub fn receive_until(&self, into: &mut [u8], until: Instant) -> io::Result<usize> {
+        loop {
+            match self.receive(into) {
+                Ok(n) => return Ok(n),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let left = until.saturating_duration_since(host::clock::now());
+                    if left.is_zero() || !self.wait(PollFlags::IN, left)? {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// Waits until the socket is ready or the time is over; false when it is over.
     pub fn wait(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, what)];
@@ -161,6 +182,7 @@ impl Net for Out<'_, '_> {
 enum Lost {
     Quit,
     Read,
+    Tls,
     Write,
     Idle,
     Killed,
@@ -170,13 +192,14 @@ enum Lost {
 const RESTS_AFTER: Duration = Duration::from_secs(10);
 
 /// Serves a client until it leaves. `session` has written its greeting.
-pub fn serve(process: &Process, mut session: Session, socket: &Socket) {
+/// `proxied`: a header of the PROXY protocol may come before its first packet.
+pub fn serve(process: &Process, mut session: Session, socket: &Socket, proxied: bool) {
     session.runs_here();
     let (slots, slot) = session.place();
     let ended = catch_unwind(AssertUnwindSafe(|| {
         // What comes in and goes out is the session's.
         let _entered = sync::enter(slots.session(slot));
-        talk(&mut session, socket)
+        talk(&mut session, socket, proxied)
     }));
     let id = session.id();
     match ended {
@@ -196,7 +219,7 @@ pub fn serve(process: &Process, mut session: Session, socket: &Socket) {
 fn report(process: &Process, session: &Session, lost: &Lost) {
     let why = match lost {
         Lost::Quit => return,
-        Lost::Read => "Got an error reading communication packets",
+        Lost::Read | Lost::Tls => "Got an error reading communication packets",
         Lost::Write => "Got an error writing communication packets",
         Lost::Idle => "Got timeout reading communication packets",
         Lost::Killed => "KILL_CONNECTION",
@@ -204,24 +227,71 @@ fn report(process: &Process, session: &Session, lost: &Lost) {
     let counter =
         if session.is_logged_in() { Counter::AbortedClients } else { Counter::AbortedConnects };
     session.count(counter);
+    if !session.is_logged_in() {
+        session.did_not_come(if let Lost::Tls = lost { Came::Ssl } else { Came::Handshake });
+    }
     let text = format!("Aborted connection {} ({why}).", session.who());
     process.log.write(Severity::Note, "MY-010914", &text);
 }
 
-fn talk(session: &mut Session, socket: &Socket) -> Lost {
-    let mut line = Line::new(socket);
-    let lost = converse(session, &mut line);
+fn talk(session: &mut Session, socket: &Socket, proxied: bool) -> Lost {
+    let login_until = host::clock::now() + Duration::from_secs(session.timeout_s());
+    let mut line = Line::new(socket, login_until);
+    let header = if proxied { take_header(session, &mut line) } else { Ok(()) };
+    let lost = header.map_or_else(|lost| lost, |()| converse(session, &mut line));
     line.close();
     lost
 }
 
+/// Greets, and takes what a proxy says of the client, if it says anything.
+fn take_header(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
+    answer(session, line)?;
+    let mut bytes = Vec::new();
+    loop {
+        match proxy::first(&bytes) {
+            First::Packet => break,
+            First::Header(len, client) => {
+                bytes.drain(..len);
+                if client.is_some_and(|client| !session.comes_from(Peer::Tcp(client))) {
+                    let _ = line.send_all(session.outgoing(), 1);
+                    return Err(Lost::Quit);
+                }
+                break;
+            }
+            First::Malformed => {
+                session.refuse_header();
+                let _ = line.send_all(session.outgoing(), 1);
+                return Err(Lost::Quit);
+            }
+            First::More => {
+                let mut more = [0; 256];
+                match line.socket.receive_until(&mut more, line.login_until) {
+                    Ok(0) | Err(_) => return Err(Lost::Read),
+                    Ok(n) => bytes.extend_from_slice(&more[..n]),
+                }
+            }
+        }
+    }
+    line.early = bytes;
+    Ok(())
+}
+
+/// Sends what there is to be sent.
+#[inline]
+fn answer(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
+    if !session.outgoing().is_empty() {
+        if line.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
+            return Err(Lost::Write);
+        }
+        session.sent();
+    }
+    Ok(())
+}
+
 fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
     loop {
-        if !session.outgoing().is_empty() {
-            if line.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
-                return Lost::Write;
-            }
-            session.sent();
+        if let Err(lost) = answer(session, line) {
+            return lost;
         }
         match read(session, line) {
             Ok(0) if session.is_killed() => return Lost::Killed,
@@ -246,14 +316,13 @@ fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
             Next::Continue => {}
             Next::Secure => {
                 if line.secure(session).is_err() {
-                    return Lost::Read;
+                    return Lost::Tls;
                 }
             }
             Next::Compress(algorithm) => {
-                if line.send_all(session.outgoing(), session.write_timeout_s()).is_err() {
-                    return Lost::Write;
+                if let Err(lost) = answer(session, line) {
+                    return lost;
                 }
-                session.sent();
                 line.compress(algorithm, session.take_rest());
             }
             Next::Close => {
@@ -271,6 +340,9 @@ fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
 
 /// Reads what is there; waits only when nothing is. `TimedOut` when nothing came in time.
 fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
+    if !session.is_logged_in() {
+        return read_login(session, line);
+    }
     loop {
         match line.receive(session.space()) {
             Ok(n) => return Ok(n),
@@ -284,6 +356,31 @@ fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
                     if first == whole || !line.socket.wait(PollFlags::IN, whole - first)? {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// As [`read`], of a client that has to say who it is: it has one time for that, however slowly it sends.
+#[cold]
+fn read_login(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
+    if !line.early.is_empty() {
+        let space = session.space();
+        let n = line.early.len().min(space.len());
+        space[..n].copy_from_slice(&line.early[..n]);
+        line.early.drain(..n);
+        return Ok(n);
+    }
+    loop {
+        match line.receive(session.space()) {
+            Ok(n) => return Ok(n),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let left = line.login_until.saturating_duration_since(host::clock::now());
+                if left.is_zero() || !line.socket.wait(PollFlags::IN, left)? {
+                    return Err(io::ErrorKind::TimedOut.into());
                 }
             }
             Err(error) => return Err(error.into()),

@@ -9,7 +9,7 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use session::Session;
 use std::io::{self, Read};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tls::{Channel, Progress};
 use wire::compressed::{Algorithm, Broken, Compressed, ReadError};
 
@@ -19,6 +19,10 @@ const ALERT_S: u64 = 1;
 /// The way to a client.
 pub struct Line<'s> {
     pub socket: &'s Socket,
+    /// When a client must have logged in.
+    pub login_until: Instant,
+    /// What came behind a proxy's header.
+    pub early: Vec<u8>,
     channel: Option<Box<Channel>>,
     compressed: Option<Box<Compressed>>,
     broken: Option<Broken>,
@@ -35,8 +39,15 @@ impl Read for Encrypted<'_> {
 
 impl<'s> Line<'s> {
     /// A way in clear.
-    pub fn new(socket: &'s Socket) -> Self {
-        Self { socket, channel: None, compressed: None, broken: None }
+    pub fn new(socket: &'s Socket, login_until: Instant) -> Self {
+        Self {
+            socket,
+            login_until,
+            early: Vec::new(),
+            channel: None,
+            compressed: None,
+            broken: None,
+        }
     }
 
     /// Receives what is there; none: the client has gone.
@@ -50,7 +61,7 @@ impl<'s> Line<'s> {
 
     #[cold]
     fn receive_expanded(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
-        let Self { socket, channel, compressed, broken } = self;
+        let Self { socket, channel, compressed, broken, .. } = self;
         let Some(compressed) = compressed else { return receive_clear(channel, socket, into) };
         let read = compressed.read(into, |packed| receive_clear(channel, socket, packed));
         read.map_err(|error| match error {
@@ -105,11 +116,10 @@ impl<'s> Line<'s> {
     pub fn secure(&mut self, session: &mut Session) -> io::Result<()> {
         let (context, early) = session.secure().ok_or(io::ErrorKind::InvalidData)?;
         let mut channel = Box::new(Channel::new(&context)?);
-        let until = host::clock::now() + Duration::from_secs(session.timeout_s());
         let mut early = &early[..];
         loop {
             let progress = match early.is_empty() {
-                true => self.shake(&mut channel, until),
+                true => self.shake(&mut channel, self.login_until),
                 false => channel.read_from(&mut early),
             };
             // Its part of the handshake, or what was wrong with the client's.

@@ -21,6 +21,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use wire::proxy::Networks;
 
 instrument::classes! {
     static TCP: SocketClass = "wait/io/socket/sql/server_tcpip_socket";
@@ -38,6 +39,8 @@ const REFUSE_S: u64 = 1;
 pub enum Listener {
     /// TCP.
     Tcp(TcpListener),
+    /// TCP, for administrators.
+    Administrative(TcpListener),
     /// Unix.
     Unix(UnixListener),
 }
@@ -61,14 +64,22 @@ impl Listener {
         bind_tcp(at).map(Self::Tcp).map_err(|e| tcp_error(at, e))
     }
 
+    /// As [`Listener::tcp`], for administrators.
+    pub fn administrative(address: IpAddr, port: u16) -> Result<Self, String> {
+        let at = SocketAddr::new(address, port);
+        bind_tcp(at).map(Self::Administrative).map_err(|e| tcp_error(at, e))
+    }
+
     /// Lets clients in. The error is one sentence for the user.
     pub fn open(&self) -> Result<(), String> {
         // Again for a Unix socket, which does no harm.
         match self {
-            Self::Tcp(l) => listen(l, BACKLOG).map_err(|e| match l.local_addr() {
-                Ok(at) => tcp_error(at, e),
-                Err(_) => format!("Can't start server: cannot listen: {e}"),
-            }),
+            Self::Tcp(l) | Self::Administrative(l) => {
+                listen(l, BACKLOG).map_err(|e| match l.local_addr() {
+                    Ok(at) => tcp_error(at, e),
+                    Err(_) => format!("Can't start server: cannot listen: {e}"),
+                })
+            }
             Self::Unix(l) => listen(l, BACKLOG).map_err(|e| e.to_string()),
         }
     }
@@ -110,7 +121,9 @@ impl Listener {
         let threads = host::thread::background();
         let main = threads.iter().find(|thread| thread.name == "main");
         let (class, descriptor, address) = match self {
-            Self::Tcp(l) => (TCP.class(), l.as_raw_fd(), l.local_addr().ok()),
+            Self::Tcp(l) | Self::Administrative(l) => {
+                (TCP.class(), l.as_raw_fd(), l.local_addr().ok())
+            }
             Self::Unix(l) => (UNIX.class(), l.as_raw_fd(), None),
         };
         let place = SocketPlace {
@@ -125,14 +138,14 @@ impl Listener {
     /// Makes the accepting thread return.
     pub fn stop(&self) {
         let _ = match self {
-            Self::Tcp(l) => shutdown(l.as_fd(), Shutdown::Both),
+            Self::Tcp(l) | Self::Administrative(l) => shutdown(l.as_fd(), Shutdown::Both),
             Self::Unix(l) => shutdown(l.as_fd(), Shutdown::Both),
         };
     }
 
     fn accept(&self) -> io::Result<(OwnedFd, Peer)> {
         match self {
-            Self::Tcp(l) => {
+            Self::Tcp(l) | Self::Administrative(l) => {
                 let (stream, address) = l.accept()?;
                 // A reply is one send: waiting to fill packets only costs time. Neither call fails unless
                 // the client is gone, which the first read tells as well.
@@ -177,7 +190,8 @@ pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Liste
                     // How long nobody came says nothing.
                     handle.add(Operation::Open, None, 0);
                 }
-                begin(process, server, fd, peer);
+                let administrative = matches!(listener, Listener::Administrative(_));
+                begin(process, server, fd, (peer, administrative));
             }
             Ok(_) => return,
             Err(error) => {
@@ -196,11 +210,16 @@ pub fn accept_all(process: &Arc<Process>, server: &Arc<Server>, listener: &Liste
     }
 }
 
-fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) {
+fn begin(
+    process: &Arc<Process>,
+    server: &Arc<Server>,
+    fd: OwnedFd,
+    (peer, administrative): (Peer, bool),
+) {
     let socket = Socket::new(fd);
     let wake: Arc<dyn Wake> = Arc::clone(&socket) as _;
     let from = peer.clone();
-    let session = match Session::new(server, peer, wake) {
+    let session = match Session::at(server, peer, wake, administrative) {
         Ok(session) => session,
         Err(refused) => {
             let _ = socket.send_all(&refused.0, REFUSE_S);
@@ -208,15 +227,22 @@ fn begin(process: &Arc<Process>, server: &Arc<Server>, fd: OwnedFd, peer: Peer) 
         }
     };
     socket.carries(&session, &from);
+    let proxied = may_be_proxied(server, &from);
     let shared = Arc::clone(process);
     let stack = stack_bytes(server);
     let spawned = host::thread::spawn_with_stack(CONNECTION_THREAD, stack, move || {
-        connection::serve(&shared, session, &socket);
+        connection::serve(&shared, session, &socket, proxied);
     });
     if let Err(error) = spawned {
         let text = format!("Can't create thread to handle new connection: {error}");
         process.log.write(Severity::Error, "MY-010249", &text);
     }
+}
+
+/// Whether a header of the PROXY protocol is taken from here.
+fn may_be_proxied(server: &Server, from: &Peer) -> bool {
+    let list = server.globals.word("proxy_protocol_networks");
+    !list.is_empty() && Networks::of(&list).is_some_and(|networks| networks.have(from.address()))
 }
 
 fn stack_bytes(server: &Server) -> usize {

@@ -79,6 +79,8 @@ struct Places {
     port: u16,
     addresses: Vec<IpAddr>,
     networking: bool,
+    /// Where administrators come in.
+    admin: Option<(IpAddr, u16)>,
 }
 
 impl Places {
@@ -90,16 +92,26 @@ impl Places {
         let bind = options.text("bind_address").unwrap_or_else(|| "127.0.0.1".into());
         // A socket that the user names is relative to where the server was started.
         let socket = options.text("socket").map(PathBuf::from);
+        let port =
+            |name| u16::try_from(options.number(name)).map_err(|_| format!("{name} above 65535"));
+        let networking = options.number("skip_networking") == 0;
+        let admin = match options.text("admin_address").filter(|_| networking) {
+            None => None,
+            Some(text) => {
+                let admin_port = port("admin_port")?;
+                listener::addresses(&text)?.first().map(|address| (*address, admin_port))
+            }
+        };
         Ok(Self {
             socket: socket.unwrap_or_else(|| datadir.join("limpid.sock")),
             pid_file: inside("pid_file", "limpid.pid"),
-            port: u16::try_from(options.number("port"))
-                .map_err(|_| "port above 65535".to_string())?,
+            port: port("port")?,
             addresses: listener::addresses(&bind)?,
             // Who may do everything comes from this machine.
-            networking: options.number("skip_networking") == 0
+            networking: networking
                 && options.number("port") != 0
                 && !options.skip_grant_tables,
+            admin,
             datadir,
         })
     }
@@ -138,6 +150,9 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
         for address in &places.addresses {
             listeners.push(Listener::tcp(*address, places.port)?);
         }
+    }
+    if let Some((address, port)) = places.admin {
+        listeners.push(Listener::administrative(address, port)?);
     }
     let (globals, connections) = make_globals(options, &places)?;
     switch_instruments(options, &globals);
@@ -424,7 +439,9 @@ fn serve(
 ) -> Result<(), String> {
     let unprotected =
         catalog.accounts().all().iter().any(|a| a.name.user == "root" && a.secret.is_empty());
-    let open_to_all = places.networking && places.addresses.iter().any(|a| !a.is_loopback());
+    let of_all = places.addresses.iter().filter(|_| places.networking);
+    let of_admin = places.admin.iter().map(|(address, _)| address);
+    let open_to_all = of_all.chain(of_admin).any(|a| !a.is_loopback());
     if unprotected && open_to_all {
         return Err("root has no password, so only loopback addresses may be bound. Start with \
                     --bind-address=127.0.0.1, set one (ALTER USER root@localhost IDENTIFIED BY '...'), \
@@ -532,6 +549,11 @@ fn announce(process: &Process, places: &Places, unprotected: bool) {
         socket.display()
     );
     process.log.write(Severity::System, "MY-010931", &text);
+    if let Some((address, port)) = places.admin {
+        let text =
+            format!("Admin interface ready for connections, address: '{address}'  port: {port}");
+        process.log.write(Severity::System, "MY-013292", &text);
+    }
     if unprotected {
         let text = "root has NO PASSWORD and may connect from this machine only. Set one: ALTER USER \
                     root@localhost IDENTIFIED BY '...'";

@@ -4,10 +4,11 @@
 use crate::charsets::of_handshake;
 use crate::core::{Core, Phase, Written};
 use crate::errors::SessionError;
+use crate::hosts::Came;
 use crate::login::{Login, Progress};
 use crate::net::Net;
 use crate::variables;
-use access::{AccountName, Client, Rights};
+use access::{AccountName, Client, Privileges, Rights};
 use executor::SqlError;
 use instrument::{Counter, count};
 use std::io;
@@ -76,8 +77,11 @@ impl Core {
         }
     }
 
-    fn reject(&mut self, error: &SqlError) {
+    pub fn reject(&mut self, error: &SqlError) {
         count(Counter::AbortedConnects, 1);
+        if !self.identity.is_logged_in() {
+            self.env.server.came(self.identity.peer.address(), Came::Refused(error.parts().0));
+        }
         self.send_error(error);
         self.reply.closing = true;
     }
@@ -89,6 +93,10 @@ impl Core {
         self.take_rights(&login)?;
         if self.identity.over_limit && !self.is_super() {
             return Err(SessionError::TooManyConnections.into());
+        }
+        if self.identity.administrative {
+            const NEEDED: &str = "SERVICE_CONNECTION_ADMIN";
+            self.env.rights.check_global(Privileges::NONE, &[NEEDED], NEEDED)?;
         }
         if !changing {
             let offer = self.identity.compressions;
@@ -122,6 +130,7 @@ impl Core {
         self.send_ok();
         if !changing {
             self.identity.compresses = self.env.compression;
+            self.env.server.came(self.identity.peer.address(), Came::In);
         }
         self.publish_sleep();
         Ok(())

@@ -11,8 +11,8 @@ use crate::variables::kind::NO_LIMIT;
 use crate::variables::{self, Kind, Origin, Value, VarId};
 use access::{Privileges, Rights};
 use catalog::{
-    ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy, FiguresRow, ProcessRow,
-    ServerList, StatusRow, VariableRow, Viewer,
+    ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy, FiguresRow, HostRow,
+    ProcessRow, ServerList, StatusRow, VariableRow, Viewer,
 };
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
@@ -90,6 +90,14 @@ impl Viewer for Env {
 
     fn connected(&self, by: ConnectedBy) -> Vec<ConnectedRow> {
         self.server.registry.connected.list(by)
+    }
+
+    fn hosts(&self) -> Vec<HostRow> {
+        self.server.hosts.rows()
+    }
+
+    fn truncate_hosts(&self) {
+        self.server.hosts.clear();
     }
 
     fn status_by(&self, by: Option<ConnectedBy>) -> Vec<StatusRow> {

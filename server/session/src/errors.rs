@@ -26,6 +26,14 @@ expr::error_table! {
             1203 "42000" "User {user} already has more than 'max_user_connections' active connections";
         /// `offline_mode`.
         Offline = 3032 "HY000" "The server is currently in offline mode";
+        /// Too many handshakes of the host failed.
+        HostBlocked(host) =
+            1129 "HY000" "Host '{host}' is blocked because of many connection errors; unblock with \
+                          'mysqladmin flush-hosts'";
+        /// A privilege that the account has not.
+        LacksPrivilege(name) =
+            1227 "42000" "Access denied; you need (at least one of) the {name} privilege(s) for this \
+                          operation";
         /// A byte that is no command.
         UnknownCommand = 1047 "08S01" "Unknown command";
         /// No such schema.

@@ -29,14 +29,14 @@ impl Core {
         let result = executor::execute(prepared, context, params, &mut rows);
         written.take(&rows);
         if self.env.tracker.asked {
-            self.note_touched(prepared);
+            self.note_touched(prepared, result.is_ok());
         }
         self.conclude(result, &written)
     }
 
     /// What a statement did that its client is told of.
     #[cold]
-    fn note_touched(&mut self, prepared: &Prepared) {
+    fn note_touched(&mut self, prepared: &Prepared, went_well: bool) {
         let (reads, writes) = prepared.touches();
         let tracker = &mut self.env.tracker;
         tracker.did(if reads { did::READ } else { 0 });
@@ -46,7 +46,7 @@ impl Core {
             Statement::DropTable(drop) => drop.temporary,
             _ => false,
         };
-        if of_session {
+        if of_session && went_well {
             tracker.state_changed();
         }
     }

@@ -17,6 +17,7 @@ pub mod variables;
 // MySQL's numbers, and who is connected.
 mod connected;
 pub mod errors;
+pub mod hosts;
 mod prepared_list;
 
 pub mod registry;

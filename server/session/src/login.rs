@@ -168,6 +168,11 @@ impl Login {
         self.secure = true;
     }
 
+    /// Whether somebody else may listen.
+    pub fn is_open(&mut self, open: bool) {
+        self.secure = !open;
+    }
+
     /// Whether nothing has come of the client yet.
     pub fn is_new(&self) -> bool {
         self.state == State::Response

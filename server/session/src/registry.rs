@@ -173,6 +173,13 @@ impl Registry {
         *entry.identity.lock() = Some(identity);
     }
 
+    /// A proxy says where a session's client comes from.
+    pub fn comes_from(&self, slot: usize, host: String) {
+        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+            identity.host = host;
+        }
+    }
+
     /// A session learns who its user is, or changes its schema; whether the user is another one than before.
     pub fn rename(&self, slot: usize, user: &str, db: Option<&str>) -> bool {
         let mut is_other = false;

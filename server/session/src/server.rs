@@ -1,5 +1,6 @@
 //! What all sessions of a server share.
 
+use crate::hosts::{Came, Hosts};
 use crate::logins::Logins;
 use crate::logs::Logs;
 use crate::process::{Host, QueryLog, Severity};
@@ -9,6 +10,7 @@ use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
 use instrument::Totals;
+use std::net::IpAddr;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
@@ -40,6 +42,7 @@ pub struct Server {
     /// Time and counters of the monitor's last printout, for its rates.
     pub(crate) last_printout: Mutex<Option<(u64, Totals)>>,
     pub(crate) programs: SharedPrograms,
+    pub(crate) hosts: Hosts,
     pub(crate) logs: Logs,
     /// What is remembered of logins.
     pub(crate) logins: Logins,
@@ -47,6 +50,8 @@ pub struct Server {
     last_deadlock: Mutex<Option<String>>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
+    /// Connections to the administrative interface, which `open` has not.
+    administrative: SharedAtomic<u32, { class::SESSION }>,
     open_max: SharedAtomic<u32, { class::SESSION }>,
     /// When the last FLUSH STATUS was (before the first, the start), in nanoseconds of [`sync::now_ns`].
     flushed_ns: SharedAtomic<u64, { class::SESSION }>,
@@ -82,12 +87,14 @@ impl Server {
             started_ns,
             last_printout: Mutex::new(&LAST_PRINTOUT, None),
             programs: SharedPrograms::new(),
+            hosts: Hosts::new(),
             logs: Logs::off(),
             logins: Logins::new(),
             skips_grants: SharedAtomic::new(false),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
+            administrative: SharedAtomic::new(0),
             open_max: SharedAtomic::new(0),
             flushed_ns: SharedAtomic::new(started_ns),
             statements: SharedAtomic::new(0),
@@ -117,21 +124,46 @@ impl Server {
         *self.last_deadlock.lock() = Some(text);
     }
 
-    /// Counts a connection in: its id and how many are open with it.
-    pub(crate) fn connect(&self) -> (u64, u32) {
-        let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Counts a connection in: its id and how many are open with it of those that `max_connections` counts.
+    pub(crate) fn connect(&self, administrative: bool) -> (u64, u32) {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let count = if administrative { &self.administrative } else { &self.open };
+        let open = count.fetch_add(1, Ordering::Relaxed) + 1;
+        if administrative {
+            return (id, 0);
+        }
         self.open_max.fetch_max(open, Ordering::Relaxed);
-        (self.last_id.fetch_add(1, Ordering::Relaxed) + 1, open)
+        (id, open)
     }
 
     /// Counts a connection out.
-    pub(crate) fn disconnect(&self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn disconnect(&self, administrative: bool) {
+        let count = if administrative { &self.administrative } else { &self.open };
+        count.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Open connections.
     pub fn connections_open(&self) -> u32 {
-        self.open.load(Ordering::Relaxed)
+        self.open.load(Ordering::Relaxed) + self.administrative.load(Ordering::Relaxed)
+    }
+
+    /// Whether clients from here are refused: too many handshakes of theirs failed. They are counted.
+    pub(crate) fn blocks(&self, host: Option<IpAddr>) -> bool {
+        let Some(address) = host.filter(|host| !host.is_loopback()) else { return false };
+        let blocked = self.globals.number("host_cache_size") > 0
+            && self.hosts.is_blocked(address, self.globals.number("max_connect_errors"));
+        if blocked {
+            self.came(host, Came::Blocked);
+        }
+        blocked
+    }
+
+    /// Notes what a connection came to.
+    pub(crate) fn came(&self, host: Option<IpAddr>, came: Came) {
+        if let Some(address) = host {
+            let room = self.globals.number("host_cache_size") as usize;
+            self.hosts.note(address, came, room, host::clock::unix_micros() as i64);
+        }
     }
 
     /// Most connections that were open at a time.

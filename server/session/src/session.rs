@@ -12,6 +12,7 @@ use crate::core::{
 };
 use crate::env::Env;
 use crate::errors::SessionError;
+use crate::hosts::Came;
 use crate::kinds;
 use crate::login::{self, Peer};
 use crate::net::Net;
@@ -66,11 +67,21 @@ instrument::classes! {
 impl Session {
     /// Starts a session: takes its slots and writes the greeting.
     pub fn new(server: &Arc<Server>, peer: Peer, wake: Arc<dyn Wake>) -> Result<Self, Refused> {
-        let (id, open) = server.connect();
-        match Self::start(server, peer, wake, id, open) {
+        Self::at(server, peer, wake, false)
+    }
+
+    /// As [`Session::new`]; `administrative`: of a client of the administrative interface.
+    pub fn at(
+        server: &Arc<Server>,
+        peer: Peer,
+        wake: Arc<dyn Wake>,
+        administrative: bool,
+    ) -> Result<Self, Refused> {
+        let (id, open) = server.connect(administrative);
+        match Self::start(server, peer, wake, (id, open, administrative)) {
             Ok(session) => Ok(session),
             Err(error) => {
-                server.disconnect();
+                server.disconnect(administrative);
                 Err(refusal(&error))
             }
         }
@@ -80,9 +91,11 @@ impl Session {
         server: &Arc<Server>,
         peer: Peer,
         wake: Arc<dyn Wake>,
-        id: u64,
-        open: u32,
+        (id, open, administrative): (u64, u32, bool),
     ) -> Result<Self, SqlError> {
+        if server.blocks(peer.address()) {
+            return Err(SessionError::HostBlocked(&peer.host()).into());
+        }
         let limit = server.globals.number("max_connections");
         // One more than the limit may try: root gets in to see what is going on.
         if u64::from(open) > limit + 1 {
@@ -111,7 +124,13 @@ impl Session {
             client,
             transaction: Transaction::default(),
             reply,
-            identity: Identity::new(peer, scramble, offered, u64::from(open) > limit, compressions),
+            identity: Identity::new(
+                peer,
+                scramble,
+                offered,
+                (u64::from(open) > limit, administrative),
+                compressions,
+            ),
             protocol: Protocol::default(),
             statements: Statements::default(),
             programs: Programs::default(),
@@ -280,6 +299,32 @@ impl Session {
         }
     }
 
+    /// Where the client comes from, as a proxy says before anything has come of the client itself; false: it is refused, and an
+    /// error is to be sent.
+    pub fn comes_from(&mut self, client: Peer) -> bool {
+        let core = &mut self.core;
+        core.env.host = client.host();
+        core.env.server.registry.comes_from(core.slot, client.shown());
+        core.identity.comes_from(client);
+        let blocked = core.env.server.blocks(core.identity.peer.address());
+        if blocked {
+            core.reply.out.set_seq(2);
+            core.reject(&SessionError::HostBlocked(&core.env.host.clone()).into());
+        }
+        !blocked
+    }
+
+    /// What a client sent in the place of a proxy's header is none.
+    pub fn refuse_header(&mut self) {
+        self.core.reply.out.set_seq(2);
+        self.core.refuse_frame(FrameError::OutOfOrder);
+    }
+
+    /// The client is gone before it has logged in.
+    pub fn did_not_come(&self, why: Came) {
+        self.core.env.server.came(self.core.identity.peer.address(), why);
+    }
+
     /// Counts an event of this connection.
     pub fn count(&self, counter: Counter) {
         self.core.client.slot().counters.add(counter, 1);
@@ -349,13 +394,19 @@ impl Drop for Session {
             core.env.server.registry.end(*slot);
         }
         core.client.slot().session_id.store(0, Ordering::Relaxed);
-        core.env.server.disconnect();
+        core.env.server.disconnect(core.identity.administrative);
     }
 }
 
 impl Core {
     fn refuse_frame(&mut self, error: FrameError) {
-        count(Counter::AbortedClients, 1);
+        match self.identity.is_logged_in() {
+            true => count(Counter::AbortedClients, 1),
+            false => {
+                count(Counter::AbortedConnects, 1);
+                self.env.server.came(self.identity.peer.address(), Came::Handshake);
+            }
+        }
         self.reply.out.set_seq(1);
         self.send_error(&match error {
             FrameError::TooLarge => SqlError::from(SessionError::PacketTooLarge),

@@ -475,12 +475,12 @@ impl Core {
             _ => {}
         }
         self.env.vars.set(id, value);
-        self.env.tracker.was_set(id);
         if id.get().name == "max_join_size" {
             self.env.join_size_set();
         }
         self.env.refresh();
         self.refresh();
+        self.env.tracker.was_set(id);
         Ok(())
     }
 

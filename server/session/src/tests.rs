@@ -159,7 +159,8 @@ impl Client {
     }
 
     fn log_in(&mut self, user: &str, plugin: Plugin, answer: &[u8]) -> Vec<Vec<u8>> {
-        let caps = PLAIN.without(Capabilities::CONNECT_WITH_DB).without(Capabilities::CONNECT_ATTRS);
+        let caps =
+            PLAIN.without(Capabilities::CONNECT_WITH_DB).without(Capabilities::CONNECT_ATTRS);
         let mut p = caps.0.to_le_bytes().to_vec();
         p.extend_from_slice(&(1u32 << 24).to_le_bytes());
         p.push(255);

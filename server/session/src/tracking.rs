@@ -314,7 +314,7 @@ mod tests {
         set(&mut one, "autocommit");
         set(&mut one, "sql_mode");
         set(&mut one, "time_zone");
-        let all = "\0\x13\x08SQL_MODE\x0a<sql_mode>\0\x18\x0aautocommit\x0c<autocommit>\x02\x011";
+        let all = "\0\x14\x08SQL_MODE\x0a<sql_mode>\0\x18\x0aautocommit\x0c<autocommit>\x02\x011";
         assert_eq!(told(&mut one, OUTSIDE), all);
         assert!(!one.watches);
         assert_eq!(told(&mut one, OUTSIDE), "");

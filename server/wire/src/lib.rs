@@ -20,6 +20,7 @@ pub mod lenenc;
 pub mod number;
 pub mod packet;
 pub mod prepared;
+pub mod proxy;
 pub mod reply;
 pub mod row;
 pub mod sha_crypt;

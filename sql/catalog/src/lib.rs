@@ -60,7 +60,7 @@ pub use open::OpenHandles;
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
     ChangeRow, Changes, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy,
-    FiguresRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA, ProcessRow,
-    ReadContext, SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow, Unchanged,
-    UpdateRow, VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
+    FiguresRow, HostRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA,
+    ProcessRow, ReadContext, SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow,
+    Unchanged, UpdateRow, VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

@@ -58,6 +58,12 @@ pub trait Viewer {
     fn connected(&self, _by: ConnectedBy) -> Vec<ConnectedRow> {
         Vec::new()
     }
+    /// The hosts that clients came from.
+    fn hosts(&self) -> Vec<HostRow> {
+        Vec::new()
+    }
+    /// Forgets [`Self::hosts`].
+    fn truncate_hosts(&self) {}
     /// Status counters by account, user or host; `None`: by session.
     fn status_by(&self, _by: Option<ConnectedBy>) -> Vec<StatusRow> {
         Vec::new()
@@ -179,6 +185,32 @@ pub struct ConnectedRow {
     pub now: u64,
     /// Connections so far.
     pub total: u64,
+}
+
+/// A host that clients came from, and what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Numbers of errors, as performance_schema.host_cache calls them.
+pub struct HostRow {
+    pub ip: String,
+    /// Errors that count against `max_connect_errors`.
+    pub connect_errors: u64,
+    pub blocked: u64,
+    pub handshake: u64,
+    pub authentication: u64,
+    pub ssl: u64,
+    pub max_user_connections: u64,
+    pub max_user_connections_per_hour: u64,
+    pub default_database: u64,
+    pub init_connect: u64,
+    pub local: u64,
+    pub account_locked: u64,
+    pub temporary_account_locked: u64,
+    pub unknown: u64,
+    /// In microseconds since 1970.
+    pub first_seen_us: i64,
+    pub last_seen_us: i64,
+    pub first_error_us: Option<i64>,
+    pub last_error_us: Option<i64>,
 }
 
 /// A session as the process list shows it.

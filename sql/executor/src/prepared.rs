@@ -88,8 +88,10 @@ impl Prepared {
 
     /// Whether it reads tables, and whether it writes some or locks their rows, besides those that are made up.
     pub fn touches(&self) -> (bool, bool) {
-        let has = |writes| self.program.tables.iter().any(|t| (t.mode == Mode::SW) == writes);
-        (has(false), has(true))
+        let tables = &self.program.tables;
+        // Who names a table again that it writes reads it, too.
+        let reads = tables.iter().any(|t| t.mode != Mode::SW || t.times > 1);
+        (reads, tables.iter().any(|t| t.mode == Mode::SW))
     }
 
     /// Hints of the statement set variables for the time of its run.

@@ -30,6 +30,8 @@ pub(crate) struct Identity {
     pub offered: Option<Arc<Context>>,
     /// The connection is one above `max_connections`: root's only.
     pub over_limit: bool,
+    /// It came to the administrative interface.
+    pub administrative: bool,
     /// The compression that the greeting offered.
     pub compressions: Offer,
     /// What the client has settled on, until whoever has its socket is told.
@@ -42,12 +44,27 @@ impl Identity {
         peer: Peer,
         scramble: Scramble,
         offered: Option<Arc<Context>>,
-        over_limit: bool,
+        (over_limit, administrative): (bool, bool),
         compressions: Offer,
     ) -> Identity {
         let login = Box::new(Login::new(scramble, &peer));
-        let phase = Phase::Login(login);
-        Identity { phase, peer, scramble, offered, over_limit, compressions, compresses: None }
+        Identity {
+            phase: Phase::Login(login),
+            peer,
+            scramble,
+            offered,
+            over_limit,
+            administrative,
+            compressions,
+            compresses: None,
+        }
+    }
+
+    /// The client comes from here, says a proxy. What it sends goes over the way to the proxy: that alone says who can listen.
+    pub fn comes_from(&mut self, client: Peer) {
+        let mut login = Box::new(Login::new(self.scramble, &client));
+        login.is_open(!self.peer.is_local());
+        (self.phase, self.peer) = (Phase::Login(login), client);
     }
 
     /// Whether the client has proved who it is.

@@ -280,7 +280,6 @@ pub fn is_known_to_mysql(name: &str) -> bool {
         "geom",
         "asynchronous_",
         "group_replication_",
-        "mysql_",
     ];
     const NAMES: &[&str] = &[
         "adddate",

@@ -152,8 +152,7 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|_| instrument::empty_files()),
     Shown::new("global_status", status::global_status),
     Shown::new("global_variables", status::global_variables),
-    // Names of hosts are not looked up: nothing is cached.
-    Shown::new("host_cache", |_, _| ()).truncated_by(|_| ()),
+    Shown::new("host_cache", threads::host_cache).truncated_by(|c| c.viewer.truncate_hosts()),
     Shown::new("hosts", threads::hosts).truncated_by(threads::truncate_hosts),
     Shown::new("innodb_redo_log_files", server::redo_log_files),
     Shown::new("log_status", server::log_status),

@@ -129,6 +129,23 @@ pub(super) fn hosts(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     connected(context, ConnectedBy::Host, rows);
 }
 
+/// Names of hosts are not looked up: what could fail in that never has.
+pub(super) fn host_cache(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    for h in context.viewer.hosts() {
+        let time = |us: Option<i64>| us.map_or(Cell::Null, Cell::Time);
+        let mut cells: Vec<Cell<'static>> =
+            cells![h.ip, Cell::Null, "YES", h.connect_errors, h.blocked].into();
+        cells.extend((0..9).map(|_| Cell::UInt(0)));
+        cells.extend(cells![h.handshake, 0_u64, 0_u64, h.authentication, h.ssl]);
+        cells.extend(cells![h.max_user_connections, h.max_user_connections_per_hour]);
+        cells.extend(cells![h.default_database, h.init_connect, h.local, h.account_locked]);
+        cells.extend(cells![h.temporary_account_locked, h.unknown]);
+        cells.extend(cells![Cell::Time(h.first_seen_us), Cell::Time(h.last_seen_us)]);
+        cells.extend(cells![time(h.first_error_us), time(h.last_error_us)]);
+        rows.push(&cells);
+    }
+}
+
 /// The server's own threads are those of nobody.
 fn connected(context: &ReadContext<'_>, by: ConnectedBy, rows: &mut Rows<'_, '_>) {
     let own = host::thread::background().len() as u64;

@@ -22,14 +22,11 @@ const NO_FULLTEXT: &str = "There are no full-text indexes.";
 const NO_GEOMETRY: &str = "There are no spatial types.";
 const NO_TRACE: &str = "The optimizer is not traced.";
 const NO_SECONDARY: &str = "There is no secondary engine.";
-const NO_ADMIN: &str = "There is no administrative listener.";
 const NO_MEMORY_LIMIT: &str = "Memory of connections is not limited.";
 const ALLOCATED: &str = "Memory of statements is allocated by need, not in blocks.";
 const QUERY_CACHE: &str = "There is no query cache, in MySQL neither.";
 
 pub(super) const LIST: &[Variable] = &[
-    F("admin_address", Text, "").only(NO_ADMIN),
-    F("admin_port", Int(0, 65_535), "33062").ignored(NO_ADMIN),
     v("automatic_sp_privileges", Global, Bool, "ON").ignored(NO_PROGRAMS),
     v("binlog_cache_size", Global, Int(4096, ALL), "32768").ignored(NO_BINLOG),
     v("binlog_expire_logs_seconds", Global, Int(0, U32), "2592000").ignored(NO_BINLOG),
@@ -43,7 +40,6 @@ pub(super) const LIST: &[Variable] = &[
     v("connection_memory_chunk_size", Both, Int(1, 536_870_912), "8192").only(NO_MEMORY_LIMIT),
     v("connection_memory_limit", Both, Int(2097152, ALL), "18446744073709551615")
         .only(NO_MEMORY_LIMIT),
-    F("create_admin_listener_thread", Bool, "OFF").only(NO_ADMIN),
     v("delay_key_write", Global, Enum(&["OFF", "ON", "ALL"]), "ON").ignored(NO_MYISAM),
     v("delayed_insert_limit", Global, Int(1, ALL), "100").ignored(NO_DELAYED),
     v("delayed_insert_timeout", Global, Int(1, 31_536_000), "300").ignored(NO_DELAYED),

@@ -8,12 +8,21 @@ use crate::variables::kind::{
     Kind::{Bool, Checked, Enum, Int, Text},
     THREADS,
 };
+use std::net::IpAddr;
 
 const UTC_LOGS: &str = "Logs are written in UTC.";
 const ONE_ENGINE: &str = "All tables are InnoDB's.";
 
+/// Whether `admin_address` may be this: nothing, or an address that is one.
+fn is_one_address(text: &str) -> bool {
+    let one = |ip: IpAddr| !ip.is_unspecified();
+    text.is_empty() || text == "localhost" || text.parse().is_ok_and(one)
+}
+
 pub(super) const LIST: &[Variable] = &[
     v("activate_all_roles_on_login", Global, Bool, "OFF"),
+    F("admin_address", Checked(is_one_address), ""),
+    F("admin_port", Int(0, 65535), "33062"),
     v("authentication_policy", Global, Text, "*,,")
         .only("An account has one way to prove who it is."),
     F("auto_generate_certs", Bool, "ON"),
@@ -29,6 +38,8 @@ pub(super) const LIST: &[Variable] = &[
         .only("New passwords are kept for caching_sha2_password."),
     v("default_password_lifetime", Global, Int(0, 65535), "0"),
     F("disabled_storage_engines", Text, "").only(ONE_ENGINE),
+    F("create_admin_listener_thread", Bool, "OFF")
+        .ignored("Each address that is listened on has a thread of its own."),
     F("disconnect_on_expired_password", Bool, "ON"),
     told("external_user", "").only("There are no proxied accounts."),
     v("flush", Global, Bool, "OFF").only("There are no MyISAM tables to flush."),
@@ -40,8 +51,7 @@ pub(super) const LIST: &[Variable] = &[
     // What MySQL 8.0 has: whether TLS is offered.
     F("have_openssl", Text, "DISABLED"),
     F("have_ssl", Text, "DISABLED"),
-    v("host_cache_size", Global, Int(0, 65_536), "703")
-        .ignored("Host names of clients are not looked up."),
+    v("host_cache_size", Global, Int(0, 65_536), "279"),
     v("init_connect", Global, Text, ""),
     F("init_file", Text, ""),
     F("large_page_size", Int(0, 0), "0").only("The buffer pool uses ordinary pages."),
@@ -84,8 +94,7 @@ pub(super) const LIST: &[Variable] = &[
     v("log_throttle_queries_not_using_indexes", Global, Int(0, ALL), "0")
         .only("The slow log looks at time alone."),
     v("log_timestamps", Global, Enum(&["UTC", "SYSTEM"]), "UTC").only(UTC_LOGS),
-    v("max_connect_errors", Global, Int(1, ALL), "100")
-        .ignored("Host names are not looked up, so no host is blocked: as in MySQL."),
+    v("max_connect_errors", Global, Int(1, ALL), "100"),
     v("max_connections", Global, Int(1, 100_000), "151"),
     v("max_digest_length", Global, Int(0, 1 << 20), "1024"),
     v("max_prepared_stmt_count", Global, Int(0, 4_194_304), "16382"),
@@ -113,6 +122,8 @@ pub(super) const LIST: &[Variable] = &[
         Checked(wire::compressed::is_list),
         "zlib,zstd,uncompressed",
     ),
+    // MariaDB's: who may tell where its clients come from, by a header of the PROXY protocol.
+    v("proxy_protocol_networks", Global, Checked(wire::proxy::Networks::is_list), ""),
     told("proxy_user", "").only("There are no proxied accounts."),
     e("read_only", Global, Bool, "OFF", E::Access),
     v("regexp_stack_limit", Global, Int(0, 2_147_483_647), "8000000")
