@@ -418,3 +418,21 @@ fn the_text_of_a_view_is_parsed_once_for_all_statements_and_sessions() {
     assert_eq!(b.ask("SELECT e FROM d.w WHERE id = 1"), ["21"], "the view's new version");
     assert_eq!(compiled(&mut b), before + 2);
 }
+
+/// Texts that are recognised by their beginning, and too long to be kept: one has not the plan of another.
+#[test]
+fn texts_beyond_the_longest_that_is_kept_have_answers_of_their_own() {
+    let folder = TempDir::new();
+    let server = with_steady_figures().start(folder.path());
+    let lengths = [100, 1000, 100_000, 5_000, 200_000];
+    let select = |function: &str, n: usize| format!("SELECT {function}('{}');\n", "x".repeat(n));
+    let of = |function| lengths.map(|n| select(function, n)).concat();
+    let expected = lengths.map(|n| n.to_string()).join("\n");
+    // In this session, and in another one, which would find the plans of this.
+    for _ in 0..2 {
+        let script = of("LENGTH") + &of("BIT_LENGTH");
+        let answers = server.sql(&script);
+        let bits = lengths.map(|n| (n * 8).to_string()).join("\n");
+        assert_eq!(answers, format!("{expected}\n{bits}"));
+    }
+}

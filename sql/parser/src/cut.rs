@@ -17,7 +17,7 @@ use crate::statement::Parsed;
 use crate::token::TokenKind;
 
 /// Longest text that is cut, in bytes.
-const TEXT_BYTES_MAX: usize = 4096;
+pub(crate) const TEXT_BYTES_MAX: usize = 4096;
 /// Most literals.
 pub const LITERALS_MAX: usize = 64;
 

@@ -6,7 +6,7 @@
 //!    the same byte; and so on to the end. 2. Refusing is always right: the text is then scanned.
 //! 3. A match allocates nothing.
 
-use crate::cut::{CutLiteral, LiteralValue};
+use crate::cut::{CutLiteral, LiteralValue, TEXT_BYTES_MAX};
 
 /// Integers of more digits are left to the scanner: some of them exceed the BIGINT range.
 const DIGITS_MAX: usize = 18;
@@ -40,6 +40,10 @@ impl Templates {
     /// What is known of the text's template; `literals` gets its literals.
     #[inline]
     pub fn find(&self, sql: &[u8], literals: &mut Vec<CutLiteral>) -> Option<usize> {
+        // A longer text has no key: what is made for it could be found by no text, or by all of them.
+        if sql.len() > TEXT_BYTES_MAX {
+            return None;
+        }
         let (mut first, mut head) = (usize::MAX, 0);
         let found = self.0.iter().find(|(template, _)| {
             if template.first != first {
@@ -188,6 +192,19 @@ mod tests {
     }
 
     const POINT: &str = "SELECT c FROM sbtest1 WHERE id=5";
+
+    /// It has no key, so nothing may be found or kept for it.
+    #[test]
+    fn a_text_that_is_too_long_to_be_cut_has_no_template() {
+        let text = |n: usize| format!("SELECT LENGTH('{}')", "x".repeat(n));
+        let (mut buf, mut templates) = (Cut::default(), Templates::default());
+        assert!(cut(text(1).as_bytes(), SqlMode::DEFAULT, &mut buf));
+        templates.add(text(1).as_bytes(), buf.literals(), 7);
+        for (n, known) in [(4000, Some(7)), (5000, None), (100_000, None)] {
+            assert_eq!(cut(text(n).as_bytes(), SqlMode::DEFAULT, &mut buf), known.is_some());
+            assert_eq!(templates.find(text(n).as_bytes(), &mut Vec::new()), known, "{n}");
+        }
+    }
 
     #[test]
     fn texts_that_differ_in_values_match() {
