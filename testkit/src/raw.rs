@@ -69,6 +69,11 @@ impl RawClient {
         Some(body)
     }
 
+    /// Reads what has come, into a buffer; `None` when the server closed the connection.
+    pub fn receive(&mut self, into: &mut [u8]) -> Option<usize> {
+        self.stream.read(into).ok().filter(|n| *n > 0)
+    }
+
     /// Sends bytes as they are; false when the server has closed.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
@@ -106,18 +111,7 @@ impl RawClient {
     /// The server's error packet.
     pub fn try_login(&mut self, user: &str, password: &str) -> Result<(), Vec<u8>> {
         let greeting = self.packet().expect("greeting");
-        // PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | LONG_PASSWORD | TRANSACTIONS
-        let capabilities: u32 = 0x0200 | 0x8000 | 0x0008_0000 | 1 | 0x2000;
-        let mut body = capabilities.to_le_bytes().to_vec();
-        body.extend((16_u32 << 20).to_le_bytes());
-        body.push(45);
-        body.extend([0; 23]);
-        let scrambled = scrambled(password, &nonce(&greeting));
-        body.extend(user.as_bytes());
-        body.extend([0, scrambled.len() as u8]);
-        body.extend(&scrambled);
-        body.extend(b"caching_sha2_password\0");
-        assert!(self.send_packet(1, &body));
+        assert!(self.send_packet(1, &response(&greeting, user, password, 0, &[])));
         let mut sequence = 3;
         loop {
             let answer = self.packet().expect("answer to the login");
@@ -139,6 +133,16 @@ impl RawClient {
         }
     }
 
+    /// Logs in as root without a password, with more capabilities and what they add to the response; the OK, or an error.
+    ///
+    /// # Panics
+    /// When the server says nothing.
+    pub fn login_with(&mut self, capabilities: u32, tail: &[u8]) -> Vec<u8> {
+        let greeting = self.packet().expect("greeting");
+        assert!(self.send_packet(1, &response(&greeting, "root", "", capabilities, tail)));
+        self.packet().expect("answer to the login")
+    }
+
     /// Sends a command packet.
     pub fn command(&mut self, command: u8, body: &[u8]) -> bool {
         let mut bytes = vec![command];
@@ -155,6 +159,29 @@ impl RawClient {
         assert_eq!(packet[0], 0xff, "no error: {packet:?}");
         u16::from_le_bytes([packet[1], packet[2]])
     }
+}
+
+/// The answer to a greeting; `capabilities` come on top of those that everybody has.
+pub fn response(
+    greeting: &[u8],
+    user: &str,
+    password: &str,
+    capabilities: u32,
+    tail: &[u8],
+) -> Vec<u8> {
+    // PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | LONG_PASSWORD | TRANSACTIONS
+    let plain: u32 = 0x0200 | 0x8000 | 0x0008_0000 | 1 | 0x2000;
+    let mut body = (plain | capabilities).to_le_bytes().to_vec();
+    body.extend((16_u32 << 20).to_le_bytes());
+    body.push(45);
+    body.extend([0; 23]);
+    let scrambled = scrambled(password, &nonce(greeting));
+    body.extend(user.as_bytes());
+    body.extend([0, scrambled.len() as u8]);
+    body.extend(&scrambled);
+    body.extend(b"caching_sha2_password\0");
+    body.extend(tail);
+    body
 }
 
 /// The twenty bytes that a greeting gives to scramble a password with.

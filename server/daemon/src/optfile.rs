@@ -37,8 +37,34 @@ fn read_into(
     }
     let bytes = std::fs::read(path)
         .map_err(|e| format!("Could not open required defaults file {}: {e}", path.display()))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut wanted = false;
+    for part in parts(&String::from_utf8_lossy(&bytes), path, groups)? {
+        match part {
+            Part::Option(written) => out.push(written),
+            Part::Directive(rest, place) => {
+                for file in included(&rest, path, &place)? {
+                    read_into(&file, groups, depth + 1, out)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a file has for its reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// An option of a wanted group.
+    Option(Written),
+    /// What follows a `!`, and its place.
+    Directive(String, String),
+}
+
+/// The parts of a file's text.
+///
+/// # Errors
+/// One sentence for the user.
+pub fn parts(text: &str, path: &Path, groups: &[&str]) -> Result<Vec<Part>, String> {
+    let (mut out, mut wanted) = (Vec::new(), false);
     for (i, line) in text.lines().enumerate() {
         let place = || format!("{}:{}", path.display(), i + 1);
         let line = line.trim();
@@ -46,9 +72,7 @@ fn read_into(
             continue;
         }
         if let Some(rest) = line.strip_prefix('!') {
-            for file in included(rest, path, &place())? {
-                read_into(&file, groups, depth + 1, out)?;
-            }
+            out.push(Part::Directive(rest.to_string(), place()));
         } else if let Some(rest) = line.strip_prefix('[') {
             let group = rest.split(']').next().unwrap_or_default().trim();
             wanted = groups.contains(&group);
@@ -57,10 +81,10 @@ fn read_into(
             if name.is_empty() {
                 return Err(format!("{}: an option without a name", place()));
             }
-            out.push(Written { name, value, place: place() });
+            out.push(Part::Option(Written { name, value, place: place() }));
         }
     }
-    Ok(())
+    Ok(out)
 }
 
 /// Files of an `!include` or `!includedir` line.

@@ -36,7 +36,7 @@ impl Core {
         let server = Arc::clone(&self.env.server);
         if !changing && !self.is_secure() && server.globals.number("require_secure_transport") != 0
         {
-            return self.reject(&SessionError::InsecureTransport.into());
+            return self.reject(&SessionError::InsecureTransport.into(), changing);
         }
         let step = login.step(payload, &mut self.env.caps, &server, &mut self.reply.out);
         self.login_went(login, step, changing);
@@ -67,19 +67,20 @@ impl Core {
             }
             Ok(Progress::Done) => {
                 if let Err(error) = self.admit(*login, changing) {
-                    self.reject(&error);
+                    self.reject(&error, changing);
                 }
             }
             Err(error) => {
                 self.env.user = login.user.clone();
-                self.reject(&error);
+                self.reject(&error, changing);
             }
         }
     }
 
-    pub fn reject(&mut self, error: &SqlError) {
+    /// Refuses a client that comes in, or, `changing`, one that has.
+    pub fn reject(&mut self, error: &SqlError, changing: bool) {
         count(Counter::AbortedConnects, 1);
-        if !self.identity.is_logged_in() {
+        if !changing {
             self.env.server.came(self.identity.peer.address(), Came::Refused(error.parts().0));
         }
         self.send_error(error);

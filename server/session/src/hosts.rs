@@ -85,7 +85,7 @@ impl Hosts {
         rows
     }
 
-    /// TRUNCATE and FLUSH HOSTS: nobody is blocked any more.
+    /// TRUNCATE: nobody is blocked any more.
     pub fn clear(&self) {
         self.0.lock().clear();
     }

@@ -94,7 +94,6 @@ impl Core {
                 "LOGS" => server.open_logs(),
                 "GENERAL LOGS" => server.open_each(&[QueryLog::General]),
                 "USER_RESOURCES" => server.logins.flush_used(),
-                "HOSTS" => server.hosts.clear(),
                 "SLOW LOGS" => server.open_each(&[QueryLog::Slow]),
                 _ => {}
             },

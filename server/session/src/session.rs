@@ -309,7 +309,7 @@ impl Session {
         let blocked = core.env.server.blocks(core.identity.peer.address());
         if blocked {
             core.reply.out.set_seq(2);
-            core.reject(&SessionError::HostBlocked(&core.env.host.clone()).into());
+            core.reject(&SessionError::HostBlocked(&core.env.host.clone()).into(), true);
         }
         !blocked
     }
@@ -471,7 +471,7 @@ impl Core {
             Command::InitDb(name) => {
                 count(Counter::Questions, 1);
                 count(Counter::ComChangeDb, 1);
-                match self.use_schema(&String::from_utf8_lossy(name)) {
+                match self.use_schema(named(name)) {
                     Ok(()) => {
                         self.env.row_count = 0;
                         self.send_ok();
@@ -524,6 +524,12 @@ impl Core {
             Command::Query(_) | Command::Execute { .. } => {}
         }
     }
+}
+
+/// The name in a command: up to a zero byte, or to what is no character, as MySQL reads it.
+fn named(name: &[u8]) -> &str {
+    let whole = name.split(|b| *b == 0).next().unwrap_or_default();
+    whole.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
 /// The instrument of a command that is neither a text nor an execution.

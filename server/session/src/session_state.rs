@@ -14,6 +14,9 @@ pub(crate) struct LeftSchema(Option<String>);
 impl Core {
     /// Makes a schema the current one.
     pub fn use_schema(&mut self, schema: &str) -> Result<(), SqlError> {
+        if schema.is_empty() {
+            return Err(SqlError::NoDatabase);
+        }
         let known = self.env.server.catalog.schema(schema);
         let name = known.as_ref().map_or(schema, |known| &known.name);
         if !self.env.rights.uses_schema(name) {

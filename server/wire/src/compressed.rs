@@ -12,8 +12,10 @@ use zstd::zstd_safe::{CCtx, CParameter};
 
 /// Bytes that are read ahead of what is taken.
 pub const INPUT_BYTES: usize = 16 * 1024;
-/// Bytes that one frame of the server has.
-const PIECE_BYTES: usize = 256 * 1024;
+/// Bytes that one frame can have. Clients take it for granted that a packet goes on only where a frame is full.
+const PIECE_BYTES: usize = 0xFF_FFFF;
+/// A larger buffer for what is sent is given back.
+const KEEP_BYTES: usize = 1 << 20;
 /// Shorter pieces are sent as they are, as MySQL does it.
 const PACKED_BYTES_MIN: usize = 50;
 const HEADER_BYTES: usize = 7;
@@ -264,6 +266,11 @@ impl Compressed {
         }
     }
 
+    /// The next frame that is written has this number: a client begins a command.
+    pub fn begin(&mut self, seq: u8) {
+        self.next_seq = seq;
+    }
+
     /// Sends bytes as frames.
     ///
     /// # Errors
@@ -276,6 +283,9 @@ impl Compressed {
         for piece in bytes.chunks(PIECE_BYTES) {
             self.pack(piece)?;
             send(&self.output)?;
+        }
+        if self.output.capacity() > KEEP_BYTES {
+            self.output = Vec::new();
         }
         Ok(())
     }

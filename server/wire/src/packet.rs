@@ -217,11 +217,11 @@ impl Inbox {
             let have = &self.buf[self.start..self.end];
             let [a, b, c, seq, ..] = *have else { return Ok(None) };
             let len = u32::from_le_bytes([a, b, c, 0]) as usize;
-            if self.joined_len() + len > self.packet_bytes_max {
-                return Err(FrameError::TooLarge);
-            }
             if seq != self.next_seq && !self.framed {
                 return Err(FrameError::OutOfOrder);
+            }
+            if self.joined_len() + len > self.packet_bytes_max {
+                return Err(FrameError::TooLarge);
             }
             if have.len() < HEADER_BYTES + len {
                 return Ok(None);

@@ -108,6 +108,7 @@ fn frames_are_numbered_from_the_command_on() {
     })
     .unwrap();
     assert_eq!(sent, [1, 2]);
+    assert!(one.output.capacity() <= KEEP_BYTES);
     // A client that answers goes on; one with another command begins anew; any other number is none.
     let follow = |seq| {
         let wire = [frame(0, b"abc", 0), frame(1, b"d", 0), frame(seq, b"e", 0)].concat();
