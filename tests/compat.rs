@@ -6,6 +6,8 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "compat/drivers.rs"]
+mod drivers;
 #[path = "compat/exporter.rs"]
 mod exporter;
 #[path = "compat/tls.rs"]

@@ -118,8 +118,10 @@ for password, options in (('one', dict(ssl_disabled=True)), ('two', dict(ssl=dic
 }
 
 /// A program over go-sql-driver, built once; `None` where there is no Go, or no driver for it.
-fn go_program() -> Option<PathBuf> {
-    let built = kept().join("tls_go");
+pub(super) fn go_program() -> Option<PathBuf> {
+    // Of this source: a kept program of another one is no use.
+    let source = std::fs::read(folder().join("tls_go/main.go")).unwrap();
+    let built = kept().join(format!("tls_go_{}", source.len()));
     if !built.exists() {
         std::fs::create_dir_all(kept()).unwrap();
         let mut go = Command::new("go");

@@ -52,6 +52,10 @@ const STILL: &[(&str, &[&str])] = &[
             "Ssl_version",
         ],
     ),
+    (
+        "they tell of the connection that asks",
+        &["Compression", "Compression_algorithm", "Compression_level"],
+    ),
     ("who asks afterwards finds no server", &["Com_shutdown"]),
     (
         "there is no two-phase commit and nothing to discover",

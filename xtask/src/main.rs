@@ -12,6 +12,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod bench;
+mod fuzz;
 mod guards;
 mod modules;
 mod mutants;

@@ -18,7 +18,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 7] = [
+const ALONE: [Campaign; 9] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -39,6 +39,13 @@ const ALONE: [Campaign; 7] = [
         of: &["--test", "variables"],
         arguments: &["--ignored", "ten_thousand_sessions"],
         variables: &[],
+    },
+    // Drivers that need a Java machine or npm.
+    Campaign { of: &["--test", "compat"], arguments: &["--ignored", "drivers"], variables: &[] },
+    Campaign {
+        of: &["--test", "fuzz_corpus"],
+        arguments: &["changes_of_the_corpus"],
+        variables: &[("LIMPID_SECONDS", "600")],
     },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
     Campaign {
@@ -129,9 +136,11 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         tally.add(more);
         good &= fine;
     }
-    let (more, fine) = other_builds()?;
-    tally.add(more);
-    good &= fine;
+    for part in [crate::fuzz::run, other_builds] {
+        let (more, fine) = part()?;
+        tally.add(more);
+        good &= fine;
+    }
     if peer.is_none() {
         println!("no --peer: nothing is compared with a real MySQL");
         tally.skipped += BESIDE_A_PEER.len() as u64;

@@ -44,11 +44,6 @@ fn roles_named(text: &str) -> Result<Vec<AccountName>, SqlError> {
     }
 }
 
-/// Whether an account has SERVICE_CONNECTION_ADMIN: it may use the administrative interface.
-pub(crate) fn is_service_administrator(user: &str) -> bool {
-    is_super(user)
-}
-
 /// What the options say when the server starts.
 pub fn start(server: &Server) {
     let globals = &server.globals;

@@ -1,0 +1,71 @@
+//! A whole session before and after its login, which is fed with any bytes.
+
+use catalog::Catalog;
+use engine::{Engine, EngineConfig};
+use host::SimDisk;
+use session::variables::Globals;
+use session::{Host, Net, Next, Peer, Server, Session, Severity, Wake};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+struct Nobody;
+
+impl Host for Nobody {
+    fn shutdown(&self, _by: &str) {}
+    fn log(&self, _severity: Severity, _text: &str) {}
+}
+
+impl Wake for Nobody {
+    fn wake(&self) {}
+    fn cut(&self) {}
+    fn is_lost(&self) -> bool {
+        false
+    }
+}
+
+impl Net for Nobody {
+    fn send(&mut self, _bytes: &[u8]) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn server() -> &'static Arc<Server> {
+    static SERVER: OnceLock<Arc<Server>> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let config = EngineConfig {
+            pool_bytes: 8 << 20,
+            log_ring_bytes: 1 << 20,
+            redo_capacity_bytes: 16 << 20,
+            sessions_max: 64,
+            workers_max: 64,
+            trx_states: 1 << 12,
+            system_tables: catalog::system_tables(),
+            ..EngineConfig::default()
+        };
+        let (engine, _) = Engine::open(config, SimDisk::new(1)).expect("an engine");
+        let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
+        let catalog = Catalog::open(engine, mdl).expect("a dictionary");
+        let globals = Globals::new(&[], BTreeMap::new(), None);
+        Server::new(catalog, globals, Arc::new(Nobody))
+    })
+}
+
+/// Bytes that a client answers the greeting with, over TCP; whoever gets in does not get as far as a statement.
+pub fn login(bytes: &[u8]) {
+    let Some((&step, bytes)) = bytes.split_first() else { return };
+    let peer = Peer::Tcp("203.0.113.7:4000".parse().expect("an address"));
+    let Ok(mut session) = Session::new(server(), peer, Arc::new(Nobody)) else { return };
+    session.sent();
+    for piece in bytes.chunks(usize::from(step).max(1)) {
+        let space = session.space();
+        let n = piece.len().min(space.len());
+        space[..n].copy_from_slice(&piece[..n]);
+        session.received(n);
+        if session.step(&mut Nobody) != Next::Continue {
+            return;
+        }
+        assert!(!session.is_logged_in(), "nobody has an account there");
+        assert!(session.outgoing().len() < 1 << 16);
+        session.sent();
+    }
+}
