@@ -272,8 +272,14 @@ fn take_header(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
             }
         }
     }
-    line.early = bytes;
-    Ok(())
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let space = session.space();
+    let n = bytes.len().min(space.len());
+    space[..n].copy_from_slice(&bytes[..n]);
+    session.received(n);
+    step(session, line)
 }
 
 /// Sends what there is to be sent.
@@ -310,43 +316,44 @@ fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
                 return Lost::Read;
             }
         }
-        let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
-        let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
-        match session.step(&mut out) {
-            Next::Continue => {}
-            Next::Secure => {
-                if line.secure(session).is_err() {
-                    return Lost::Tls;
-                }
-            }
-            Next::Compress(algorithm) => {
-                if let Err(lost) = answer(session, line) {
-                    return lost;
-                }
-                line.compress(algorithm, session.take_rest());
-            }
-            Next::Close => {
-                let sent = line.send_all(session.outgoing(), session.write_timeout_s());
-                session.sent();
-                return match sent {
-                    _ if session.is_killed() => Lost::Killed,
-                    Ok(()) => Lost::Quit,
-                    Err(_) => Lost::Write,
-                };
-            }
+        if let Err(lost) = step(session, line) {
+            return lost;
+        }
+    }
+}
+
+/// Runs what has come.
+#[inline]
+fn step(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
+    let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
+    let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
+    match session.step(&mut out) {
+        Next::Continue => Ok(()),
+        Next::Secure => line.secure(session).map_err(|_| Lost::Tls),
+        Next::Compress(algorithm) => {
+            answer(session, line)?;
+            line.compress(algorithm, session.take_rest());
+            Ok(())
+        }
+        Next::Close => {
+            let sent = line.send_all(session.outgoing(), session.write_timeout_s());
+            session.sent();
+            Err(match sent {
+                _ if session.is_killed() => Lost::Killed,
+                Ok(()) => Lost::Quit,
+                Err(_) => Lost::Write,
+            })
         }
     }
 }
 
 /// Reads what is there; waits only when nothing is. `TimedOut` when nothing came in time.
 fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
-    if !session.is_logged_in() {
-        return read_login(session, line);
-    }
     loop {
         match line.receive(session.space()) {
             Ok(n) => return Ok(n),
             Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if !session.is_logged_in() => wait_for_login(line)?,
             Err(Errno::AGAIN) => {
                 let whole = Duration::from_secs(session.timeout_s());
                 let first = whole.min(RESTS_AFTER);
@@ -363,27 +370,12 @@ fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
     }
 }
 
-/// As [`read`], of a client that has to say who it is: it has one time for that, however slowly it sends.
+/// Waits for a client that has to say who it is: it has one time for that, however slowly it sends.
 #[cold]
-fn read_login(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
-    if !line.early.is_empty() {
-        let space = session.space();
-        let n = line.early.len().min(space.len());
-        space[..n].copy_from_slice(&line.early[..n]);
-        line.early.drain(..n);
-        return Ok(n);
-    }
-    loop {
-        match line.receive(session.space()) {
-            Ok(n) => return Ok(n),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => {
-                let left = line.login_until.saturating_duration_since(host::clock::now());
-                if left.is_zero() || !line.socket.wait(PollFlags::IN, left)? {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
+fn wait_for_login(line: &Line<'_>) -> io::Result<()> {
+    let left = line.login_until.saturating_duration_since(host::clock::now());
+    match !left.is_zero() && line.socket.wait(PollFlags::IN, left)? {
+        true => Ok(()),
+        false => Err(io::ErrorKind::TimedOut.into()),
     }
 }

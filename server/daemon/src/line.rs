@@ -21,8 +21,6 @@ pub struct Line<'s> {
     pub socket: &'s Socket,
     /// When a client must have logged in.
     pub login_until: Instant,
-    /// What came behind a proxy's header.
-    pub early: Vec<u8>,
     channel: Option<Box<Channel>>,
     compressed: Option<Box<Compressed>>,
     broken: Option<Broken>,
@@ -40,14 +38,7 @@ impl Read for Encrypted<'_> {
 impl<'s> Line<'s> {
     /// A way in clear.
     pub fn new(socket: &'s Socket, login_until: Instant) -> Self {
-        Self {
-            socket,
-            login_until,
-            early: Vec::new(),
-            channel: None,
-            compressed: None,
-            broken: None,
-        }
+        Self { socket, login_until, channel: None, compressed: None, broken: None }
     }
 
     /// Receives what is there; none: the client has gone.

@@ -21,6 +21,10 @@ const PACKED_BYTES_MIN: usize = 50;
 const HEADER_BYTES: usize = 7;
 /// A frame has less than 16 MB, so no window has to be larger.
 const WINDOW_LOG_MAX: u32 = 24;
+/// Levels above this one would take hundreds of megabytes for a large piece: their tables are kept small.
+const LEVEL_UNBOUNDED: u8 = 9;
+/// Binary logarithm of what they may look back, and of their tables' entries.
+const BOUNDED_LOG: u32 = 20;
 /// The level of zlib, which is not negotiated.
 const ZLIB_LEVEL: u8 = 6;
 
@@ -366,6 +370,15 @@ impl Packer {
             Algorithm::Zstd(level) => {
                 let mut zstd = CCtx::create();
                 zstd.set_parameter(CParameter::CompressionLevel(level.into())).map_err(failed)?;
+                if level > LEVEL_UNBOUNDED {
+                    for bound in [
+                        CParameter::WindowLog(BOUNDED_LOG),
+                        CParameter::HashLog(BOUNDED_LOG),
+                        CParameter::ChainLog(BOUNDED_LOG),
+                    ] {
+                        zstd.set_parameter(bound).map_err(failed)?;
+                    }
+                }
                 Packer::Zstd(zstd)
             }
         })

@@ -83,12 +83,14 @@ impl Core {
     }
 
     /// Writes an OK packet; status and warnings are filled in.
+    #[inline]
     pub fn send_ok_with(&mut self, ok: &packet::Ok<'_>) {
         self.events.rows_affected = ok.affected_rows;
         self.send_ok_warning(ok, self.env.diagnostics.wire_count());
     }
 
     /// Writes an OK packet that tells of so many warnings.
+    #[inline]
     pub fn send_ok_warning(&mut self, ok: &packet::Ok<'_>, warnings: u16) {
         if self.env.tracker.watches {
             let changes = self.changes();
@@ -98,11 +100,13 @@ impl Core {
     }
 
     /// Writes the packet behind the rows of a result.
+    #[inline]
     pub fn send_end_of_rows(&mut self) {
         self.send_end_of_rows_warning(self.env.diagnostics.wire_count());
     }
 
     /// The same, telling of so many warnings.
+    #[inline]
     pub fn send_end_of_rows_warning(&mut self, warnings: u16) {
         if self.env.tracker.watches {
             return self.end_tracked_rows(warnings);

@@ -192,3 +192,17 @@ fn lists_are_those_of_mysql() {
         assert!(!is_list(bad), "{bad}");
     }
 }
+
+/// Whatever level a client asks for.
+#[test]
+fn packing_takes_bounded_memory() {
+    // The highest levels take their time with anything else.
+    let large = vec![b'x'; PIECE_BYTES];
+    let mut out = vec![0; large.len()];
+    for level in Algorithm::ZSTD_LEVELS {
+        let mut packer = Packer::new(Algorithm::Zstd(level)).unwrap();
+        assert!(packer.run(&large, &mut out).unwrap().is_some());
+        let Packer::Zstd(zstd) = packer else { panic!("no zstd") };
+        assert!(zstd.sizeof() < 48 << 20, "level {level}: {} bytes", zstd.sizeof());
+    }
+}
