@@ -237,14 +237,15 @@ fn report(process: &Process, session: &Session, lost: &Lost) {
 fn talk(session: &mut Session, socket: &Socket, proxied: bool) -> Lost {
     let login_until = host::clock::now() + Duration::from_secs(session.timeout_s());
     let mut line = Line::new(socket, login_until);
-    let header = if proxied { take_header(session, &mut line) } else { Ok(()) };
-    let lost = header.map_or_else(|lost| lost, |()| converse(session, &mut line));
+    let header = if proxied { take_header(session, &mut line) } else { Ok(false) };
+    let lost = header.map_or_else(|lost| lost, |more| converse(session, &mut line, more));
     line.close();
     lost
 }
 
-/// Greets, and takes what a proxy says of the client, if it says anything.
-fn take_header(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
+/// Greets, and takes what a proxy says of the client, if it says anything; whether something of the client has come with it.
+#[cold]
+fn take_header(session: &mut Session, line: &mut Line<'_>) -> Result<bool, Lost> {
     answer(session, line)?;
     let mut bytes = Vec::new();
     loop {
@@ -272,14 +273,11 @@ fn take_header(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
             }
         }
     }
-    if bytes.is_empty() {
-        return Ok(());
-    }
     let space = session.space();
     let n = bytes.len().min(space.len());
     space[..n].copy_from_slice(&bytes[..n]);
     session.received(n);
-    step(session, line)
+    Ok(n > 0)
 }
 
 /// Sends what there is to be sent.
@@ -294,55 +292,66 @@ fn answer(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
     Ok(())
 }
 
-fn converse(session: &mut Session, line: &mut Line<'_>) -> Lost {
+/// `more`: something has come that nobody has looked at.
+fn converse(session: &mut Session, line: &mut Line<'_>, mut more: bool) -> Lost {
     loop {
         if let Err(lost) = answer(session, line) {
             return lost;
         }
-        match read(session, line) {
-            Ok(0) if session.is_killed() => return Lost::Killed,
-            Ok(0) => return Lost::Read,
-            Ok(n) => session.received(n),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                session.refuse_idle();
-                let _ = line.send_all(session.outgoing(), 1);
-                return Lost::Idle;
-            }
-            Err(_) => {
-                if let Some(why) = line.broken() {
-                    session.refuse_frames(why);
-                    let _ = line.send_all(session.outgoing(), 1);
-                }
-                return Lost::Read;
-            }
-        }
-        if let Err(lost) = step(session, line) {
+        if !std::mem::take(&mut more)
+            && let Err(lost) = receive(session, line)
+        {
             return lost;
+        }
+        let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
+        let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
+        match session.step(&mut out) {
+            Next::Continue => {}
+            Next::Secure => {
+                if line.secure(session).is_err() {
+                    return Lost::Tls;
+                }
+            }
+            Next::Compress(algorithm) => {
+                if answer(session, line).is_err() {
+                    return Lost::Write;
+                }
+                line.compress(algorithm, session.take_rest());
+            }
+            Next::Close => {
+                let sent = line.send_all(session.outgoing(), session.write_timeout_s());
+                session.sent();
+                return match sent {
+                    _ if session.is_killed() => Lost::Killed,
+                    Ok(()) => Lost::Quit,
+                    Err(_) => Lost::Write,
+                };
+            }
         }
     }
 }
 
-/// Runs what has come.
+/// What comes next goes to the session.
 #[inline]
-fn step(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
-    let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
-    let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
-    match session.step(&mut out) {
-        Next::Continue => Ok(()),
-        Next::Secure => line.secure(session).map_err(|_| Lost::Tls),
-        Next::Compress(algorithm) => {
-            answer(session, line)?;
-            line.compress(algorithm, session.take_rest());
+fn receive(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
+    match read(session, line) {
+        Ok(0) if session.is_killed() => Err(Lost::Killed),
+        Ok(0) => Err(Lost::Read),
+        Ok(n) => {
+            session.received(n);
             Ok(())
         }
-        Next::Close => {
-            let sent = line.send_all(session.outgoing(), session.write_timeout_s());
-            session.sent();
-            Err(match sent {
-                _ if session.is_killed() => Lost::Killed,
-                Ok(()) => Lost::Quit,
-                Err(_) => Lost::Write,
-            })
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            session.refuse_idle();
+            let _ = line.send_all(session.outgoing(), 1);
+            Err(Lost::Idle)
+        }
+        Err(_) => {
+            if let Some(why) = line.broken() {
+                session.refuse_frames(why);
+                let _ = line.send_all(session.outgoing(), 1);
+            }
+            Err(Lost::Read)
         }
     }
 }

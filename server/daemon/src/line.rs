@@ -1,6 +1,6 @@
 //! The way to a client: its socket, what secures it once something does, and what packs it, if anything does.
 //!
-//! 1. Without TLS it is the socket: nothing is copied, nothing is called besides. 2. With TLS a receive takes what one receive of
+//! 1. Without TLS and compression it is the socket: nothing is copied, nothing is called besides. 2. With TLS a receive takes what one receive of
 //! the socket brings, and what is sent goes out by one send for each piece. 3. A client has the time of a login for its
 //! handshake, however slowly it sends. 4. What is packed is packed first and encrypted then.
 
@@ -21,6 +21,8 @@ pub struct Line<'s> {
     pub socket: &'s Socket,
     /// When a client must have logged in.
     pub login_until: Instant,
+    /// What comes and goes is what the socket has.
+    plain: bool,
     channel: Option<Box<Channel>>,
     compressed: Option<Box<Compressed>>,
     broken: Option<Broken>,
@@ -38,20 +40,19 @@ impl Read for Encrypted<'_> {
 impl<'s> Line<'s> {
     /// A way in clear.
     pub fn new(socket: &'s Socket, login_until: Instant) -> Self {
-        Self { socket, login_until, channel: None, compressed: None, broken: None }
+        Self { socket, login_until, plain: true, channel: None, compressed: None, broken: None }
     }
 
     /// Receives what is there; none: the client has gone.
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
-        match &mut self.compressed {
-            None => receive_clear(&mut self.channel, self.socket, into),
-            Some(_) => self.receive_expanded(into),
+        match self.plain {
+            true => self.socket.receive(into),
+            false => self.receive_wrapped(into),
         }
     }
 
-    #[cold]
-    fn receive_expanded(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
+    fn receive_wrapped(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
         let Self { socket, channel, compressed, broken, .. } = self;
         let Some(compressed) = compressed else { return receive_clear(channel, socket, into) };
         let read = compressed.read(into, |packed| receive_clear(channel, socket, packed));
@@ -72,6 +73,7 @@ impl<'s> Line<'s> {
     /// What comes and goes is compressed from now on; `early`: what has come already.
     pub fn compress(&mut self, algorithm: Algorithm, early: Vec<u8>) {
         self.compressed = Some(Box::new(Compressed::new(algorithm, early)));
+        self.plain = false;
     }
 
     /// The client has been silent for a while: gives back what is made again when it is needed.
@@ -84,6 +86,13 @@ impl<'s> Line<'s> {
     /// Sends everything, waiting up to `timeout_s` seconds for room.
     #[inline]
     pub fn send_all(&mut self, bytes: &[u8], timeout_s: u64) -> io::Result<()> {
+        match self.plain {
+            true => self.socket.send_all(bytes, timeout_s),
+            false => self.send_wrapped(bytes, timeout_s),
+        }
+    }
+
+    fn send_wrapped(&mut self, bytes: &[u8], timeout_s: u64) -> io::Result<()> {
         let Self { socket, channel, compressed, .. } = self;
         match compressed {
             None => send_clear(channel, socket, bytes, timeout_s),
@@ -124,6 +133,7 @@ impl<'s> Line<'s> {
         let how = channel.secured().ok_or(io::ErrorKind::InvalidData)?;
         session.secured(how);
         self.channel = Some(channel);
+        self.plain = false;
         Ok(())
     }
 
@@ -144,7 +154,6 @@ impl<'s> Line<'s> {
     }
 }
 
-#[inline]
 fn receive_clear(
     channel: &mut Option<Box<Channel>>,
     socket: &Socket,
@@ -156,7 +165,6 @@ fn receive_clear(
     }
 }
 
-#[inline]
 fn send_clear(
     channel: &mut Option<Box<Channel>>,
     socket: &Socket,

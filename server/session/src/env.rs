@@ -256,7 +256,8 @@ impl Env {
         }
         let names = self.word("session_track_system_variables");
         let transactions = self.vars.number("session_track_transaction_info");
-        self.tracker.take_variables(&names, transactions);
+        let state = self.vars.number("session_track_state_change") != 0;
+        self.tracker.take_variables(&names, transactions, state);
     }
 
     /// Whether `autocommit` is on.

@@ -28,7 +28,7 @@ impl Core {
         let context = &mut Context { client, tables, env, states };
         let result = executor::execute(prepared, context, params, &mut rows);
         written.take(&rows);
-        if self.env.tracker.asked {
+        if self.env.tracker.follows {
             self.note_touched(prepared, result.is_ok());
         }
         self.conclude(result, &written)

@@ -50,7 +50,9 @@ enum Tracked {
 pub(crate) struct Tracker {
     /// Something may have to be told with the next answer.
     pub watches: bool,
-    /// The client asks for it.
+    /// What statements do to transactions or to the state is told.
+    pub follows: bool,
+    /// The client asks for it: most do, and set no variable.
     pub asked: bool,
     tracked: Tracked,
     /// `session_track_transaction_info`.
@@ -91,10 +93,11 @@ impl Tracker {
     }
 
     /// The variables say something new of what is tracked.
-    pub fn take_variables(&mut self, names: &str, transactions: u64) {
+    pub fn take_variables(&mut self, names: &str, transactions: u64, state: bool) {
         if !self.asked {
             return;
         }
+        self.follows = transactions != 0 || state;
         self.tracked = tracked(names).0;
         if transactions != self.transactions {
             self.transactions = transactions;
@@ -298,7 +301,7 @@ mod tests {
     fn tracker(names: &str, transactions: u64) -> Tracker {
         let mut tracker = Tracker::default();
         tracker.begin(true);
-        tracker.take_variables(names, transactions);
+        tracker.take_variables(names, transactions, false);
         tracker
     }
 
@@ -328,10 +331,10 @@ mod tests {
     fn who_does_not_ask_is_told_nothing() {
         let mut one = Tracker::default();
         one.begin(false);
-        one.take_variables("*", 2);
+        one.take_variables("*", 2, true);
         one.was_set(variables::find("sql_mode").unwrap());
         one.schema_changed();
-        assert!(!one.watches);
+        assert!(!one.watches && !one.follows);
     }
 
     #[test]
