@@ -167,3 +167,58 @@ fn a_folder_is_initialized_and_grant_tables_can_be_skipped() {
     assert_eq!(code(&mut anybody, "SELECT COUNT(*) FROM mysql.user"), 0);
     assert_eq!(code(&mut anybody, "CREATE USER w"), 1290);
 }
+
+#[test]
+fn passwords_are_shown_nowhere() {
+    let temp = TempDir::new();
+    let server = Server::with().option("--general-log=ON").start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    let secret = "s3cretWord";
+    // The process list keeps the text of what waits.
+    root.query("CREATE USER w").unwrap();
+    root.query("FLUSH TABLES WITH READ LOCK").unwrap();
+    let (socket, text) =
+        (server.socket().to_path_buf(), format!("CREATE USER u IDENTIFIED BY '{secret}'"));
+    let waiting = std::thread::spawn(move || {
+        TextClient::connect(&socket).query(&text).unwrap();
+    });
+    let info = "SELECT INFO FROM information_schema.PROCESSLIST WHERE INFO LIKE 'CREATE USER u%'";
+    let shown = loop {
+        let rows = root.query(info).unwrap().rows;
+        if let Some(Some(text)) = rows.first().and_then(|row| row.first().cloned()) {
+            break String::from_utf8(text).unwrap();
+        }
+    };
+    assert_eq!(shown, "CREATE USER u IDENTIFIED BY <secret>");
+    root.query("UNLOCK TABLES").unwrap();
+    waiting.join().unwrap();
+    for sql in [
+        format!("ALTER USER u IDENTIFIED BY '{secret}' RETAIN CURRENT PASSWORD"),
+        format!("SET PASSWORD FOR u = '{secret}'"),
+        format!("ALTER USER nosuch IDENTIFIED BY '{secret}'"),
+        format!("PREPARE p FROM 'ALTER USER u IDENTIFIED BY \"{secret}\"'"),
+    ] {
+        let _ = root.query(&sql);
+    }
+    for table in [
+        "events_statements_history",
+        "events_statements_summary_by_digest",
+        "threads",
+        "processlist",
+        "error_log",
+    ] {
+        let rows = root.query(&format!("SELECT * FROM performance_schema.{table}")).unwrap().rows;
+        let told = rows.iter().flatten().flatten();
+        for value in told.map(|value| String::from_utf8_lossy(value)) {
+            assert!(!value.contains(secret), "{table}: {value}");
+        }
+    }
+    assert!(!server.log().contains(secret));
+    for file in std::fs::read_dir(temp.path().join("data")).unwrap() {
+        let file = file.unwrap().path();
+        if file.extension().is_some_and(|e| e == "log") {
+            let text = std::fs::read(&file).unwrap();
+            assert!(!String::from_utf8_lossy(&text).contains(secret), "{}", file.display());
+        }
+    }
+}

@@ -94,7 +94,8 @@ impl Places {
         let socket = options.text("socket").map(PathBuf::from);
         let port =
             |name| u16::try_from(options.number(name)).map_err(|_| format!("{name} above 65535"));
-        let networking = options.number("skip_networking") == 0;
+        // Who may do everything comes from this machine.
+        let networking = options.number("skip_networking") == 0 && !options.skip_grant_tables;
         let admin = match options.text("admin_address").filter(|_| networking) {
             None => None,
             Some(text) => {
@@ -107,10 +108,7 @@ impl Places {
             pid_file: inside("pid_file", "limpid.pid"),
             port: port("port")?,
             addresses: listener::addresses(&bind)?,
-            // Who may do everything comes from this machine.
-            networking: networking
-                && options.number("port") != 0
-                && !options.skip_grant_tables,
+            networking: networking && options.number("port") != 0,
             admin,
             datadir,
         })

@@ -100,7 +100,7 @@ pub(crate) fn hidden(text: &str) -> String {
     let verb = states::verb(text);
     let upper = text.to_ascii_uppercase();
     let secret = ["IDENTIFIED", "PASSWORD"].iter().any(|word| upper.contains(word));
-    if !secret || !["ALTER", "CREATE", "SET", "GRANT"].contains(&&*verb) {
+    if !secret || !["ALTER", "CREATE", "SET", "GRANT", "PREPARE"].contains(&&*verb) {
         return text.to_string();
     }
     let mut out = String::new();
@@ -111,7 +111,9 @@ pub(crate) fn hidden(text: &str) -> String {
         let last = before.trim_end().rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
         let last = last.unwrap_or_default().to_ascii_uppercase();
         let is_secret = before.trim_end().ends_with(['=', '('])
-            || matches!(&*last, "BY" | "AS" | "REPLACE" | "TO");
+            || matches!(&*last, "BY" | "AS" | "REPLACE" | "TO")
+            // The text of a statement, whatever of it is the password.
+            || (verb == "PREPARE" && last == "FROM");
         out += before;
         out += if is_secret { "<secret>" } else { &quoted[..end] };
         rest = &quoted[end..];

@@ -7,6 +7,7 @@
 
 use crate::core::{Core, DiagnosticsUse, Runner, instruments};
 use crate::errors;
+use crate::events::without_secrets;
 use crate::net::Net;
 use crate::registry::Activity;
 use crate::statement::{self, Parsed};
@@ -21,7 +22,7 @@ impl Core {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::QUERY, now_ns);
         self.statements.shows_other();
-        self.env.server.registry.entry(self.slot).publish(Activity::Query, now_ns, sql);
+        self.publish_text(now_ns, sql);
         let text = self.env.charsets.statement(sql);
         let sql = text.as_ref();
         // Elsewhere a kept program's literals would have to be converted.
@@ -64,6 +65,19 @@ impl Core {
             self.end_event(now_ns, &sql[..end]);
             self.events.begin(instruments::QUERY, now_ns);
             from = end;
+        }
+    }
+
+    /// Shows a text in the process list, without the passwords in it.
+    #[inline]
+    fn publish_text(&self, now_ns: u64, sql: &[u8]) {
+        let entry = self.env.server.registry.entry(self.slot);
+        let verb = sql.first_chunk::<3>().map(|verb| verb.map(|c| c.to_ascii_lowercase()));
+        // SELECT and the statements that change rows have none.
+        let may_tell = matches!(verb.as_ref(), Some(b"alt" | b"cre" | b"pre" | b"set"));
+        match may_tell.then(|| without_secrets(sql)).flatten() {
+            Some(shown) => entry.publish(Activity::Query, now_ns, &shown),
+            None => entry.publish(Activity::Query, now_ns, sql),
         }
     }
 
