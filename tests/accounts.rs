@@ -222,3 +222,27 @@ fn passwords_are_shown_nowhere() {
         }
     }
 }
+
+#[test]
+fn the_old_way_to_prove_oneself_is_an_option() {
+    let temp = TempDir::new();
+    let create = "CREATE USER u IDENTIFIED WITH mysql_native_password BY 'x'";
+    let with = Server::with().option("--mysql-native-password=ON").start(temp.path());
+    let mut root = TextClient::connect(with.socket());
+    root.query(create).unwrap();
+    let shown = root.query("SHOW CREATE USER u").unwrap().rows[0][0].clone().unwrap();
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    let stored = "AS '*B69027D44F6E5EDC07F1AEAD1477967B16F28227'";
+    assert!(shown.contains(stored), "{shown}");
+    let peer = Peer { user: "u".into(), password: "x".into(), ..Peer::from(with.socket()) };
+    let answer =
+        with.client().args(["--user=u", "--password=x", "-e", "SELECT CURRENT_USER()"]).output();
+    let answer = answer.unwrap();
+    assert!(String::from_utf8_lossy(&answer.stdout).contains("u@%"), "{answer:?}");
+    drop((root, with));
+    let without = Server::start(temp.path());
+    let mut root = TextClient::connect(without.socket());
+    assert_eq!(code(&mut root, &create.replace(" u ", " w ")), 1524);
+    let peer = Peer { socket: without.socket().into(), ..peer };
+    assert_eq!(TextClient::try_connect(&peer).unwrap_err().number, 1524);
+}

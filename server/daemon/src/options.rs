@@ -70,6 +70,8 @@ pub struct Options {
     pub consumers: Vec<(Consumer, bool)>,
     /// `--skip-grant-tables`.
     pub skip_grant_tables: bool,
+    /// `--mysql-native-password`.
+    pub native_password: bool,
     /// `--initialize`, `--initialize-insecure`.
     pub initialize: Option<Initialize>,
     /// `--help`.
@@ -277,6 +279,7 @@ fn apply_start(options: &mut Options, name: &str, value: Option<&str>) -> bool {
     let on = value.is_none_or(|value| ["1", "on", "true"].contains(&&*value.to_ascii_lowercase()));
     match name {
         "skip_grant_tables" => options.skip_grant_tables = on,
+        "mysql_native_password" => options.native_password = on,
         "initialize" => options.initialize = on.then_some(Initialize::Secure),
         "initialize_insecure" => options.initialize = on.then_some(Initialize::Insecure),
         _ => return false,

@@ -451,6 +451,7 @@ fn serve(
     let keys = PasswordKeys::in_folder(places.datadir.clone());
     let server = Server::with_keys(catalog, globals, host, keys);
     server.set_skips_grants(options.skip_grant_tables);
+    server.set_accepts_native(options.native_password);
     first::run_init_file(&server, &shown(&server.globals, "init_file"))?;
     // Whoever can connect finds the certificates, too.
     server.start_tls(&places.datadir);

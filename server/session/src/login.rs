@@ -261,8 +261,12 @@ impl Login {
         if server.skips_grants() {
             return Ok(Progress::Done);
         }
-        let plugin_of_account = self.account.as_ref().and_then(|a| Plugin::from_name(&a.plugin));
-        self.plugin = plugin_of_account.unwrap_or(DEFAULT_PLUGIN);
+        self.plugin = match &self.account {
+            None => DEFAULT_PLUGIN,
+            Some(account) => server
+                .plugin(&account.plugin)
+                .ok_or_else(|| SqlError::from(SessionError::UnknownPlugin(&account.plugin)))?,
+        };
         let spoken = plugin.map_or(Plugin::Native.name().as_bytes(), |p| p);
         // Any other plugin is told to switch, even where an empty answer would do: a client that is
         // still loading its plugin names a stand-in which waits for the switch.

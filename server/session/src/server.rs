@@ -15,6 +15,7 @@ use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 use tls::{Acceptor, PasswordKeys};
+use wire::auth::Plugin;
 
 instrument::classes! {
     static LAST_DEADLOCK: MutexClass = "wait/synch/mutex/limpid/last_deadlock_text";
@@ -47,6 +48,7 @@ pub struct Server {
     /// What is remembered of logins.
     pub(crate) logins: Logins,
     skips_grants: SharedAtomic<bool, { class::SESSION }>,
+    accepts_native: SharedAtomic<bool, { class::SESSION }>,
     last_deadlock: Mutex<Option<String>>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
@@ -91,6 +93,7 @@ impl Server {
             logs: Logs::off(),
             logins: Logins::new(),
             skips_grants: SharedAtomic::new(false),
+            accepts_native: SharedAtomic::new(true),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
@@ -210,6 +213,19 @@ impl Server {
     /// Prepared statements of all sessions.
     pub fn statements_open(&self) -> i64 {
         self.statements.load(Ordering::Relaxed)
+    }
+
+    /// `--mysql-native-password`: old drivers' way to prove who they are is taken.
+    pub fn set_accepts_native(&self, on: bool) {
+        self.accepts_native.store(on, Ordering::Relaxed);
+    }
+
+    /// The plugin of this name, as far as it is loaded.
+    pub(crate) fn plugin(&self, name: &str) -> Option<Plugin> {
+        let loaded = |plugin: &Plugin| {
+            *plugin != Plugin::Native || self.accepts_native.load(Ordering::Relaxed)
+        };
+        Plugin::from_name(name).filter(loaded)
     }
 
     /// `skip_grant_tables`: everybody may do everything.

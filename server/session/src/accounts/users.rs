@@ -90,7 +90,8 @@ impl Core {
             if plugin == "sha256_password" {
                 return Err(errors::unsupported("sha256_password"));
             }
-            let plugin = Plugin::from_name(plugin).ok_or(SessionError::UnknownPlugin(plugin))?;
+            let known = self.env.server.plugin(plugin);
+            let plugin = known.ok_or(SessionError::UnknownPlugin(plugin))?;
             let changes = account.plugin != plugin.name();
             if changes && spec.retain_current {
                 let name = &account.name;
