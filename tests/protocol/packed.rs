@@ -199,6 +199,7 @@ fn bombs_cost_what_they_send() {
         assert_eq!(error[0], 0xFF, "{error:?}");
     }
     let grown = memory_bytes(&server).saturating_sub(before) / 100;
+    println!("{grown} bytes for each bomb");
     assert!(grown < 1 << 20, "{grown} bytes each");
     assert_eq!(server.sql("SELECT 1"), "1");
 }
