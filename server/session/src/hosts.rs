@@ -55,6 +55,11 @@ impl Hosts {
         if address.is_loopback() || room == 0 {
             return;
         }
+        // An answer that makes no sense, or packets that are none.
+        let came = match came {
+            Came::Refused(1043 | 1153 | 1156) => Came::Handshake,
+            other => other,
+        };
         let mut hosts = self.0.lock();
         if !hosts.contains_key(&address) {
             make_room(&mut hosts, room);
@@ -108,7 +113,6 @@ fn counter(row: &mut HostRow, came: Came) -> Option<&mut u64> {
         Came::Handshake => &mut row.handshake,
         Came::Ssl => &mut row.ssl,
         Came::Refused(1045 | 1698) => &mut row.authentication,
-        Came::Refused(1043 | 1156 | 1153) => &mut row.handshake,
         Came::Refused(1044 | 1049) => &mut row.default_database,
         Came::Refused(1184) => &mut row.init_connect,
         Came::Refused(1203) => &mut row.max_user_connections,
@@ -141,7 +145,7 @@ mod tests {
         note(Came::Handshake);
         note(Came::Handshake);
         assert!(!hosts.is_blocked(address(1), 3));
-        note(Came::Handshake);
+        note(Came::Refused(1043));
         assert!(hosts.is_blocked(address(1), 3) && !hosts.is_blocked(address(2), 3));
         note(Came::Blocked);
         let rows = hosts.rows();
