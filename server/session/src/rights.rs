@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 impl Env {
     /// The session has other rights from now on.
     pub(crate) fn set_rights(&mut self, rights: Rights) {
-        self.rights = Box::new(rights);
+        *self.rights = rights;
         self.rights_state += 1;
     }
 

@@ -400,11 +400,11 @@ pub(crate) fn enabled_roles(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) 
     }
 }
 
+/// What is called with a role, schema and table, and the grant.
+type EachGrant<'f> = dyn FnMut(&AccountName, (&str, &str), &TableGrant) + 'f;
+
 /// Calls `f` with each grant of a table to an active role, or to one that it has.
-fn granted_to_roles(
-    context: &ReadContext<'_>,
-    f: &mut dyn FnMut(&AccountName, (&str, &str), &TableGrant),
-) {
+fn granted_to_roles(context: &ReadContext<'_>, f: &mut EachGrant<'_>) {
     let accounts = context.catalog.accounts();
     for role in accounts.closure(context.viewer.rights().active()) {
         for ((schema, table), grant) in &role.grants.tables {

@@ -8,8 +8,7 @@ use super::passwords::now_us;
 use crate::core::Core;
 use crate::errors::{self, SessionError};
 use access::{
-    Account, AccountName, ColumnGrant, Denied, Grants, Privileges, ProxyGrant, TableGrant,
-    TableName, privilege,
+    Account, AccountName, ColumnGrant, Denied, Grants, Privileges, ProxyGrant, TableName, privilege,
 };
 use executor::{SqlError, WarningLevel};
 use parser::ast::{self, Grant, GrantObject, Privilege, Revoke};
@@ -441,7 +440,7 @@ fn add(grants: &mut Grants, level: &Level, listed: &Listed, grantor: &str) {
             grants.add_schema(schema, listed.set & !taken);
         }
         Level::Table(table) => {
-            let grant = grants.tables.entry(table.clone()).or_insert_with(TableGrant::default);
+            let grant = grants.tables.entry(table.clone()).or_default();
             grant.privileges |= listed.set;
             for (column, set) in &listed.columns {
                 let of = grant.columns.entry(column.to_lowercase()).or_insert_with(|| {
