@@ -45,6 +45,10 @@ impl CountedServer {
             let prepare = [&["oltp_point_select"], &SHAPE[..], &["prepare"]].concat();
             let made = plain.sysbench(false, &prepare);
             assert!(made.ok, "{}", made.err);
+            plain.sql("CREATE USER reader");
+            for table in 1..=8 {
+                plain.sql(&format!("GRANT SELECT ON sbtest.sbtest{table} TO reader"));
+            }
         };
         let warm = |server: &Server| {
             for table in 1..=8 {
@@ -94,9 +98,14 @@ impl CountedServer {
 
     /// Instructions of one event of a script of sysbench's.
     pub fn sysbench_event(&mut self, script: &str, mode: &str) -> Instructions {
-        load(&self.server, script, EVENTS.0, mode);
-        let few = self.during(|server| load(server, script, EVENTS.0, mode));
-        let many = self.during(|server| load(server, script, EVENTS.1, mode));
+        self.sysbench_event_as("root", script, mode)
+    }
+
+    /// The same as `reader`, who may read sysbench's tables and nothing else, or as root.
+    pub fn sysbench_event_as(&mut self, user: &str, script: &str, mode: &str) -> Instructions {
+        load(&self.server, user, script, EVENTS.0, mode);
+        let few = self.during(|server| load(server, user, script, EVENTS.0, mode));
+        let many = self.during(|server| load(server, user, script, EVENTS.1, mode));
         let each = Instructions {
             statement: (many.statement - few.statement) / (EVENTS.1 - EVENTS.0) as f64,
             background: many.background / EVENTS.1 as f64,
@@ -106,9 +115,10 @@ impl CountedServer {
     }
 }
 
-fn load(server: &Server, script: &str, events: u64, mode: &str) {
+fn load(server: &Server, user: &str, script: &str, events: u64, mode: &str) {
+    let user = format!("--mysql-user={user}");
     let (events, mode) = (format!("--events={events}"), format!("--db-ps-mode={mode}"));
-    let run = [script, "--threads=1", "--time=0", "--rand-type=uniform", &events, &mode];
+    let run = [script, "--threads=1", "--time=0", "--rand-type=uniform", &events, &mode, &user];
     let answer = server.sysbench(false, &[&run[..], &SHAPE[..], &["run"]].concat());
     assert!(answer.ok, "{}\n{}", answer.out, answer.err);
 }
