@@ -3,7 +3,6 @@
 //! One word that is seldom written: the low half has a bit for each consumer that is on, the high half one for each that is in
 //! effect, which it is if those that stand above it are on too.
 
-use crate::setup::objects_changed;
 use crate::{note_switch, registry};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -153,9 +152,6 @@ pub(crate) fn store(registry: &mut registry::Registry, all: Consumers) {
         registry.part_threads();
     }
     SWITCHES.store(all.word(), Relaxed);
-    if changes {
-        objects_changed();
-    }
     registry.take_effect();
     note_switch();
 }

@@ -10,11 +10,13 @@
 
 use crate::KeptText;
 use crate::histogram::{Buckets, Histogram, STATEMENT_BUCKETS};
+use crate::run::{Run, RunTotals};
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, StatementRow, StatementTotals};
-use crate::{RecordedText, note_switch};
+use crate::{RecordedText, note_switch, registry};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use stdx::lock;
@@ -95,6 +97,8 @@ pub struct DigestRow {
     digest: Arc<Digest>,
     /// Where it is among the digest's rows; changed under the digest's mutex.
     place: AtomicUsize,
+    /// Statements that are not told yet, without those that were prepared.
+    run: Run,
     statements: StatementRow,
     histogram: Histogram,
     /// What it had when histograms were emptied last; changed under the digest's mutex.
@@ -122,14 +126,38 @@ impl DigestRow {
         &self.digest
     }
 
-    /// Adds a statement that ended at `now_ns`.
-    #[inline]
-    pub fn add(&self, end: &StatementEnd<'_>, bucket: usize, now_ns: u64, text: RecordedText<'_>) {
+    /// Statements that are not told yet.
+    #[inline(always)]
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Adds a statement to its figures, which has no run. The history of its session is locked.
+    pub(crate) fn add(&self, end: &StatementEnd<'_>) {
         self.statements.add(end);
+    }
+
+    /// Adds statements that were alike. The history of its session is locked.
+    pub(crate) fn add_run(&self, run: &RunTotals) {
+        let mut state = lock(&self.digest.state);
+        let place = self.place.load(Relaxed);
+        match state.rows.get(place).is_some_and(|row| ptr::eq(&**row, self)) {
+            true => self.statements.add_run(run),
+            // It is not written any more.
+            false => {
+                let late = StatementRow::default();
+                late.add_run(run);
+                state.ended.statements.add(&late.read(Tally::get));
+            }
+        }
+    }
+
+    /// Notes when a statement ended, how long it took, and its text if it is a good example.
+    #[inline]
+    pub fn note(&self, ns: u64, bucket: usize, now_ns: u64, text: RecordedText<'_>) {
         self.histogram.add(bucket);
         self.last_ns.set(now_ns);
         let age_ns = now_ns.wrapping_sub(self.sample_end_ns.get());
-        let ns = end.ns.unwrap_or(0);
         if ns > self.sample_ns.get() || age_ns > SAMPLE_AGE_NS.load(Relaxed) {
             self.take_sample(ns, now_ns, text.bytes());
         }
@@ -349,6 +377,7 @@ impl Digest {
         let row = Arc::new(DigestRow {
             digest: Arc::clone(this),
             place: AtomicUsize::new(state.rows.len()),
+            run: Run::default(),
             statements: StatementRow::default(),
             histogram: Histogram::default(),
             histogram_before: Mutex::default(),
@@ -419,6 +448,7 @@ pub struct DigestReport {
 
 /// All digests.
 pub fn digests() -> Vec<DigestReport> {
+    registry::settle();
     let list: Vec<Arc<Digest>> =
         with_table(|table| table.others.iter().chain(table.digests.values()).cloned().collect());
     let report = |digest: &Arc<Digest>| DigestReport {
@@ -488,7 +518,8 @@ mod tests {
         };
         let row = digests.row(place).unwrap();
         let (bucket, now_ns) = (bucket_of_statement(ns), 1000 + row.last_ns.get() + ns);
-        row.add(&end, bucket, now_ns, RecordedText::Written(text));
+        row.add(&end);
+        row.note(ns, bucket, now_ns, RecordedText::Written(text));
     }
 
     fn report(hash: u8) -> Option<DigestReport> {
@@ -522,6 +553,7 @@ mod tests {
     // One test: what it counts, and the limits, are the process's.
     #[test]
     fn digests_add_up_over_sessions_are_forgotten_and_find_no_room() {
+        let _alone = lock(&crate::EMPTIES);
         a_sample_a_little_longer_than_the_one_before_takes_its_memory();
         a_row_is_found_again_after_its_place_was_forgotten();
         let (mut a, mut b) = (SessionDigests::default(), SessionDigests::default());

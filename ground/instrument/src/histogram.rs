@@ -62,14 +62,12 @@ pub fn bucket_limits(bucket: usize) -> (u64, u64) {
 /// The bucket of a statement that took so long.
 #[inline(always)]
 pub fn bucket_of_statement(ns: u64) -> usize {
-    if ns < FIRST_NS { 0 } else { later_bucket(ns) }
-}
-
-#[inline(always)]
-fn later_bucket(ns: u64) -> usize {
-    let bits = ns.ilog2();
-    let part = (ns >> (bits - PARTS.ilog2())) as usize % PARTS;
-    let bucket = usize::from(BUCKETS[(bits - FIRST_NS.ilog2()) as usize * PARTS + part]);
+    // The number's exponent and the first bits behind it, as a number: the place of its part. What is rounded lies in the last
+    // bucket.
+    const BEHIND: u32 = f64::MANTISSA_DIGITS - 1 - PARTS.ilog2();
+    const FIRST_PLACE: u64 = ((1u64 << FIRST_NS.ilog2()) as f64).to_bits() >> BEHIND;
+    let place = (ns.min(i64::MAX as u64).cast_signed() as f64).to_bits() >> BEHIND;
+    let bucket = usize::from(BUCKETS[place.saturating_sub(FIRST_PLACE) as usize]);
     bucket + usize::from(ns > LAST_NS[bucket])
 }
 

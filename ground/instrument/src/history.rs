@@ -9,11 +9,13 @@
 use crate::brief::{Brief, Taken};
 use crate::digest::{Digest, DigestRow};
 use crate::prepared::PreparedRow;
+use crate::registry;
 use crate::ring::Ring;
+use crate::run::{RunKind, Runs, run_of};
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, Sums};
-use crate::transaction::{OwnTransaction, SavepointCounts, TransactionRecord};
-use crate::{DigestKey, KeptText};
+use crate::transaction::{OwnTransaction, TransactionRecord};
+use crate::{CounterPage, DigestKey, KeptText};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -57,8 +59,6 @@ pub(crate) fn lose(records_max: usize) {
     LOST.fetch_add(u64::from(records_max > 0), Relaxed);
 }
 
-/// Texts of prepared statements that histories share with them; longer ones are copied as far as texts are kept.
-const KEPT_TEXT_MAX: usize = 1024;
 /// Room behind a record's text.
 const TEXT_ROOM_BYTES: usize = 64;
 
@@ -97,6 +97,8 @@ pub struct StatementRecord {
     /// How it failed.
     pub failure: Option<Box<Failure>>,
     digest: Option<RecordDigest>,
+    /// The transaction that it was by itself, if that is kept; it has the number behind the statement's.
+    own: OwnTransaction,
 }
 
 /// The digest of a statement that ended. A session's own row stands for it, as its count of references is the session's
@@ -125,6 +127,24 @@ impl StatementRecord {
         }
     }
 
+    /// The transaction that it was by itself.
+    fn own_transaction(&self) -> Option<TransactionRecord> {
+        let event_id = self.event_id + 1;
+        let (begin_ns, end_ns) = self.times_ns.unwrap_or_default();
+        (!self.own.is_none()).then(|| TransactionRecord {
+            event_id,
+            end_event_id: NonZeroU64::new(event_id),
+            nesting: NonZeroU64::new(self.event_id),
+            begin_ns,
+            end_ns,
+            kind: self.own.kind(),
+            is_committed: self.own.is_committed(),
+            is_timed: self.times_ns.is_some(),
+            is_autocommit: true,
+            ..TransactionRecord::default()
+        })
+    }
+
     fn rest(&mut self) {
         if let Some(RecordDigest::Row(row)) = &self.digest {
             self.digest = Some(RecordDigest::Digest(Arc::clone(row.digest())));
@@ -141,7 +161,7 @@ pub struct Recorded<'r> {
     pub now_ns: u64,
     /// As it was written.
     pub text: RecordedText<'r>,
-    /// Its digest.
+    /// Its digest, unless it is the prepared statement's own.
     pub digest: Option<&'r Arc<DigestRow>>,
 }
 
@@ -170,40 +190,92 @@ static LONG_TRANSACTIONS: Mutex<Ring<(u64, TransactionRecord)>> = Mutex::new(Rin
 
 #[derive(Debug, Default)]
 struct Rings {
+    /// Statements that are not told yet.
+    runs: Runs,
     statements: Ring<StatementRecord>,
-    transactions: Ring<EndedTransaction>,
+    /// Transactions that ended, in no order, without those of `statements`.
+    transactions: Ring<TransactionRecord>,
+    owns: Owns,
     /// The transaction that goes on.
     active: Option<TransactionRecord>,
 }
 
-/// A transaction that ended. Small: one is written for each statement that stands alone.
+/// How many of a session's statements were transactions of their own.
 #[derive(Debug, Default)]
-struct EndedTransaction {
-    own: OwnTransaction,
-    /// Behind which number of the thread's events it comes.
-    event_id: u64,
-    /// It was more than one statement, or not timed.
-    other: Option<Box<TransactionRecord>>,
+struct Owns {
+    count: usize,
+    /// They are as many as there is room for transactions.
+    is_enough: bool,
 }
 
-impl EndedTransaction {
-    fn record(&self) -> TransactionRecord {
-        if let Some(other) = &self.other {
-            return **other;
+impl Owns {
+    /// Whether a statement may take the memory of another one, and nothing else is to be done.
+    #[inline(always)]
+    fn go_on(&self, before: OwnTransaction, now: OwnTransaction) -> bool {
+        match (before.is_none(), now.is_none()) {
+            (true, true) => true,
+            (false, false) => self.is_enough,
+            _ => false,
         }
-        let OwnTransaction { begin_ns, end_ns, kind, is_committed } = self.own;
-        TransactionRecord {
-            event_id: self.event_id,
-            end_event_id: NonZeroU64::new(self.event_id),
-            nesting: NonZeroU64::new(self.event_id.saturating_sub(1)),
-            begin_ns,
-            end_ns,
-            kind,
-            is_committed,
-            is_timed: true,
-            is_autocommit: true,
-            savepoints: SavepointCounts::default(),
+    }
+
+    /// A statement takes the memory of another one, whose transaction may still be among the last ones.
+    #[cold]
+    fn change(
+        &mut self,
+        before: &StatementRecord,
+        now: OwnTransaction,
+        transactions: &mut Ring<TransactionRecord>,
+    ) {
+        self.count += usize::from(!now.is_none());
+        self.count -= usize::from(!before.own.is_none());
+        self.is_enough = self.count >= TRANSACTIONS_MAX.load(Relaxed);
+        if let Some(record) = before.own_transaction()
+            && !self.is_enough
+        {
+            keep_transaction(transactions, record);
         }
+    }
+}
+
+/// Keeps a transaction that ended, if it is among the last ones.
+#[cold]
+fn keep_transaction(transactions: &mut Ring<TransactionRecord>, record: TransactionRecord) {
+    let records_max = TRANSACTIONS_MAX.load(Relaxed);
+    let before = transactions.len();
+    let by_end = (record.end_event_id, |record: &TransactionRecord| record.end_event_id);
+    match transactions.place_by(records_max, &TRANSACTIONS, by_end) {
+        Some(place) => *place = record,
+        None if before < records_max => lose(records_max),
+        None => {}
+    }
+}
+
+impl Rings {
+    /// The transactions that ended last, the oldest first.
+    fn transactions(&self) -> Vec<TransactionRecord> {
+        let owns = self.statements.in_order().filter_map(StatementRecord::own_transaction);
+        let mut all: Vec<_> = self.transactions.in_order().copied().chain(owns).collect();
+        all.sort_by_key(|record| record.end_event_id);
+        let beyond = all.len().saturating_sub(TRANSACTIONS_MAX.load(Relaxed));
+        all.drain(..beyond);
+        all
+    }
+
+    /// Forgets the statements.
+    fn empty_statements(&mut self) {
+        let owns: Vec<_> =
+            self.statements.in_order().filter_map(StatementRecord::own_transaction).collect();
+        owns.into_iter().for_each(|own| keep_transaction(&mut self.transactions, own));
+        self.statements = Ring::default();
+        self.owns = Owns::default();
+    }
+
+    /// Forgets the transactions that ended.
+    fn empty_transactions(&mut self) {
+        self.statements.each_mut(|record| record.own = OwnTransaction::NONE);
+        self.transactions = Ring::default();
+        self.owns = Owns::default();
     }
 }
 
@@ -245,7 +317,18 @@ pub fn next_events() -> HashMap<u64, u64> {
     sessions.iter().map(|session| (session.thread_id, session.events.get() + 1)).collect()
 }
 
-/// What a session ran last. Dropped, it is gone.
+/// Where a session's statements lie before they are told to those who add up.
+#[derive(Debug)]
+pub(crate) struct SessionRuns(Arc<Shared>);
+
+impl SessionRuns {
+    /// Tells them. The registry is locked, and this is the page of the session.
+    pub fn settle(&self, page: &CounterPage) {
+        self.0.rings.take().runs.settle(page);
+    }
+}
+
+/// What a session ran last, and what of it is not told yet. Dropped, it is gone.
 #[derive(Debug)]
 pub struct SessionHistory {
     shared: Arc<Shared>,
@@ -254,10 +337,16 @@ pub struct SessionHistory {
 }
 
 impl SessionHistory {
-    /// Of a session that runs as this thread.
-    pub fn new(thread_id: u64) -> SessionHistory {
+    /// Of a session that runs as this thread and writes this page.
+    #[cold]
+    pub fn new(thread_id: u64, page: &CounterPage) -> SessionHistory {
+        // None is registered under a history's lock.
+        for memory in [&STATEMENTS, &TRANSACTIONS] {
+            let _registered = memory.class().id();
+        }
         let (events, rings) = (Tally::default(), Brief::default());
         let shared = Arc::new(Shared { thread_id, events, rings });
+        registry::keeps_runs(page, SessionRuns(Arc::clone(&shared)));
         lock(&SESSIONS).push(Arc::clone(&shared));
         SessionHistory { shared, active: None }
     }
@@ -270,10 +359,12 @@ impl SessionHistory {
         HistoryWriter { thread_id, rings, events: &shared.events, active }
     }
 
-    /// The session is idle: what it keeps of its digests' figures is needed elsewhere.
+    /// The session is idle, and writes this page: what it keeps of its digests' figures is needed elsewhere.
     #[cold]
-    pub fn rest(&self) {
-        self.shared.rings.take().statements.each_mut(StatementRecord::rest);
+    pub fn rest(&self, page: &CounterPage) {
+        let mut rings = self.shared.rings.take();
+        rings.runs.rest(page);
+        rings.statements.each_mut(StatementRecord::rest);
     }
 
     /// Says how the statement that was added last, to the session's history or to that of all, failed.
@@ -315,6 +406,66 @@ pub struct HistoryWriter<'h> {
 }
 
 impl HistoryWriter<'_> {
+    /// Adds a statement that ended to what is told of its instrument, prepared statement, digest and transaction; `page` is the
+    /// session's. Whether its digest is the prepared statement's own.
+    #[inline(always)]
+    pub fn count(
+        &mut self,
+        (instrument, own): (u16, OwnTransaction),
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+        end: &StatementEnd<'_>,
+        page: &CounterPage,
+    ) -> bool {
+        let kind = RunKind::of(instrument, own, digest);
+        match run_of(prepared, digest) {
+            Some(run) if run.is_of(kind) => {
+                run.add(end);
+                run.has_own_digest()
+            }
+            _ => self.count_first((kind, (instrument, own)), (prepared, digest), end, page),
+        }
+    }
+
+    /// As [`Self::count`], of one that is not like the one before.
+    #[cold]
+    fn count_first(
+        &mut self,
+        (kind, (instrument, own)): (RunKind, (u16, OwnTransaction)),
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+        end: &StatementEnd<'_>,
+        page: &CounterPage,
+    ) -> bool {
+        if self.rings.runs.begin(kind, (prepared, digest), page)
+            && let Some(run) = run_of(prepared, digest)
+        {
+            run.add(end);
+            return run.has_own_digest();
+        }
+        self.count_apart(instrument, (prepared, digest), end, page);
+        if !own.is_none() {
+            page.add_transaction(own.kind().is_read_only, end.ns);
+        }
+        false
+    }
+
+    /// Adds any statement that ended, without its transaction, to what is told.
+    #[cold]
+    pub fn count_apart(
+        &mut self,
+        instrument: u16,
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+        end: &StatementEnd<'_>,
+        page: &CounterPage,
+    ) {
+        page.add_statement(instrument, end);
+        if let Some(prepared) = prepared {
+            prepared.add(end);
+        }
+        if let Some(digest) = digest {
+            digest.add(end);
+        }
+    }
+
     /// The number of the next event.
     #[inline(always)]
     fn number(&self) -> u64 {
@@ -323,25 +474,54 @@ impl HistoryWriter<'_> {
         number
     }
 
-    /// Adds a statement that ended to the session's history, `own`, and to that of all sessions, `long`.
+    /// Adds a statement that ended, and the transaction that it was by itself, to the session's history.
     #[inline(always)]
     pub fn add_statement(
         &mut self,
         end: &StatementEnd<'_>,
         recorded: &Recorded<'_>,
-        (own, long): (bool, bool),
+        own: OwnTransaction,
     ) {
         let event_id = self.number();
         let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
+        if !own.is_none() {
+            self.number();
+        }
+        let Rings { statements, transactions, owns, .. } = &mut *self.rings;
+        let Some(place) = statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) else {
+            return self.lose_statement(own);
+        };
+        if !owns.go_on(place.own, own) {
+            owns.change(place, own, transactions);
+        }
+        place.own = own;
+        write(place, &id, end, recorded);
+    }
+
+    #[cold]
+    fn lose_statement(&mut self, own: OwnTransaction) {
+        lose(RECORDS_MAX.load(Relaxed));
+        if !own.is_none() {
+            lose(TRANSACTIONS_MAX.load(Relaxed));
+        }
+    }
+
+    /// Adds a statement that ended to the session's history, `own`, and to that of all sessions, `long`.
+    #[cold]
+    pub fn add_statement_to(
+        &mut self,
+        end: &StatementEnd<'_>,
+        recorded: &Recorded<'_>,
+        (own, long): (bool, bool),
+    ) {
         if long {
+            let event_id = self.events.get() + 1;
+            let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
             add_long(&id, end, recorded);
         }
-        if !own {
-            return;
-        }
-        match self.rings.statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) {
-            Some(place) => write(place, &id, end, recorded),
-            None => lose(RECORDS_MAX.load(Relaxed)),
+        match own {
+            true => self.add_statement(end, recorded, OwnTransaction::NONE),
+            false => drop(self.number()),
         }
     }
 
@@ -352,24 +532,6 @@ impl HistoryWriter<'_> {
         record.event_id = self.number();
         *self.active = Some(record.event_id);
         self.rings.active = Some(record);
-    }
-
-    /// Adds the transaction that the statement which was added last was by itself, to the session's history alone.
-    #[inline(always)]
-    pub fn add_own_transaction(&mut self, own: OwnTransaction, keep: bool) {
-        let event_id = self.number();
-        if !keep {
-            return;
-        }
-        match self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed), &TRANSACTIONS) {
-            Some(place) => {
-                (place.own, place.event_id) = (own, event_id);
-                if place.other.is_some() {
-                    place.other = None;
-                }
-            }
-            None => lose(TRANSACTIONS_MAX.load(Relaxed)),
-        }
     }
 
     /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own.
@@ -385,11 +547,7 @@ impl HistoryWriter<'_> {
         }
         record.end_event_id = NonZeroU64::new(self.events.get());
         if keep {
-            match self.rings.transactions.place(|| TRANSACTIONS_MAX.load(Relaxed), &TRANSACTIONS) {
-                Some(EndedTransaction { other: Some(other), .. }) => **other = record,
-                Some(place) => place.other = Some(Box::new(record)),
-                None => lose(TRANSACTIONS_MAX.load(Relaxed)),
-            }
+            keep_transaction(&mut self.rings.transactions, record);
         }
         if long {
             add_long_transaction(self.thread_id, record);
@@ -439,7 +597,7 @@ fn write(
     record.times_ns = end.ns.map(|ns| (recorded.now_ns.saturating_sub(ns), recorded.now_ns));
     match recorded.text {
         // A long text is not kept beyond its statement.
-        RecordedText::Prepared(row) if row.text().len() > KEPT_TEXT_MAX => {
+        RecordedText::Prepared(row) if !row.is_short() => {
             write_text(record, row.text());
         }
         RecordedText::Prepared(row) => match &record.prepared {
@@ -461,15 +619,7 @@ fn write(
 
 #[inline(always)]
 fn write_digest(record: &mut StatementRecord, recorded: &Recorded<'_>) {
-    let row = match (recorded.text, recorded.digest) {
-        // The prepared statement knows it.
-        (RecordedText::Prepared(prepared), Some(row))
-            if record.prepared.is_some() && prepared.is_of(row.digest()) =>
-        {
-            None
-        }
-        (_, row) => row,
-    };
+    let row = recorded.digest;
     let same = match (&record.digest, row) {
         (Some(RecordDigest::Row(mine)), Some(row)) => Arc::ptr_eq(mine, row),
         (None, None) => true,
@@ -507,7 +657,7 @@ pub fn long_statement_history() -> Vec<StatementRecord> {
 /// Empties the histories of the sessions.
 pub fn empty_statement_histories() {
     for session in lock(&SESSIONS).clone() {
-        session.rings.take().statements = Ring::default();
+        session.rings.take().empty_statements();
     }
 }
 
@@ -516,7 +666,7 @@ pub fn transaction_histories() -> Vec<(u64, TransactionRecord)> {
     let mut all = Vec::new();
     for session in lock(&SESSIONS).clone() {
         let rings = session.rings.take();
-        all.extend(rings.transactions.in_order().map(|ended| (session.thread_id, ended.record())));
+        all.extend(rings.transactions().into_iter().map(|record| (session.thread_id, record)));
     }
     all
 }
@@ -526,8 +676,7 @@ pub fn current_transactions() -> Vec<(u64, TransactionRecord)> {
     let sessions = lock(&SESSIONS).clone();
     let current = |session: Arc<Shared>| {
         let rings = session.rings.take();
-        let record =
-            rings.active.or_else(|| rings.transactions.last().map(EndedTransaction::record));
+        let record = rings.active.or_else(|| rings.transactions().pop());
         record.map(|record| (session.thread_id, record))
     };
     sessions.into_iter().filter_map(current).collect()
@@ -541,7 +690,7 @@ pub fn long_transaction_history() -> Vec<(u64, TransactionRecord)> {
 /// Empties the transactions' histories of the sessions.
 pub fn empty_transaction_histories() {
     for session in lock(&SESSIONS).clone() {
-        session.rings.take().transactions = Ring::default();
+        session.rings.take().empty_transactions();
     }
 }
 
@@ -577,7 +726,7 @@ mod tests {
     fn a_session_keeps_its_last_statements() {
         a_session_that_rests_gives_its_digests_rows_back();
         statements_are_nested_in_the_transaction_that_goes_on();
-        let mut history = SessionHistory::new(77);
+        let mut history = SessionHistory::new(77, &CounterPage::boxed());
         let texts = || -> Vec<String> {
             let all = statement_histories().into_iter().filter(|record| record.thread_id == 77);
             all.map(|record| String::from_utf8(record.text().to_vec()).unwrap()).collect()
@@ -591,7 +740,7 @@ mod tests {
                 text: RecordedText::Written(text.as_bytes()),
                 digest: None,
             };
-            history.open().add_statement(&end, &recorded, (true, n == 12));
+            history.open().add_statement_to(&end, &recorded, (true, n == 12));
         }
         let expected: Vec<_> = (3..13).map(|n| format!("SELECT {n}")).collect();
         assert_eq!(texts(), expected);
@@ -614,7 +763,7 @@ mod tests {
             digest: None,
         };
         let end = StatementEnd { ns: Some(1), ..StatementEnd::default() };
-        history.open().add_statement(&end, &recorded, (false, true));
+        history.open().add_statement_to(&end, &recorded, (false, true));
         let failure = Failure { code: 1146, state: *b"42S02", text: "no".into() };
         history.fails(failure, (false, true));
         assert_eq!(long(), [(13, None), (14, Some(1146))]);
@@ -627,7 +776,7 @@ mod tests {
     }
 
     fn a_session_that_rests_gives_its_digests_rows_back() {
-        let mut history = SessionHistory::new(79);
+        let mut history = SessionHistory::new(79, &CounterPage::boxed());
         let key = DigestKey { schema: None, hash: [79; 32] };
         let end = StatementEnd { ns: Some(1), ..StatementEnd::default() };
         let run = |history: &mut SessionHistory, row: &Arc<DigestRow>| {
@@ -637,7 +786,7 @@ mod tests {
                 text: RecordedText::Written(b""),
                 digest: Some(row),
             };
-            history.open().add_statement(&end, &recorded, (true, false));
+            history.open().add_statement_to(&end, &recorded, (true, false));
         };
         let mine = || statement_histories().into_iter().rfind(|r| r.thread_id == 79).unwrap();
         let row = DigestRow::alone(key.clone(), "SELECT ?");
@@ -648,7 +797,7 @@ mod tests {
             weak
         };
         assert!(row.upgrade().is_some(), "the history has it");
-        history.rest();
+        history.rest(&CounterPage::boxed());
         assert!(row.upgrade().is_none());
         assert_eq!(mine().digest(), Some((&key, "SELECT ?")));
         // The next one has a row again.
@@ -657,13 +806,13 @@ mod tests {
     }
 
     fn statements_are_nested_in_the_transaction_that_goes_on() {
-        let mut history = SessionHistory::new(78);
+        let mut history = SessionHistory::new(78, &CounterPage::boxed());
         let end = StatementEnd { ns: Some(1), ..StatementEnd::default() };
         let recorded =
             Recorded { instrument: 1, now_ns: 9, text: RecordedText::Written(b""), digest: None };
         let begun = TransactionRecord { begin_ns: 5, ..TransactionRecord::default() };
         let statement = |history: &mut SessionHistory| {
-            history.open().add_statement(&end, &recorded, (true, false));
+            history.open().add_statement_to(&end, &recorded, (true, false));
         };
         let mine = |all: Vec<(u64, TransactionRecord)>| -> Vec<_> {
             let mine = all.into_iter().filter(|(thread_id, _)| *thread_id == 78);

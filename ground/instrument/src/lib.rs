@@ -44,6 +44,7 @@ mod plan;
 mod prepared;
 mod registry;
 mod ring;
+mod run;
 mod setup;
 mod socket_io;
 mod stage;
@@ -112,13 +113,13 @@ pub use registry::{
     Holds, PageRegistration, Rule, attach, class_named, class_numbered, classes, completed,
     contended, count, current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds,
     is_instrumented, is_on, kept_by_thread, leave_page, level, live_stages, lost, name_thread,
-    raise, register, register_declared, reset_holds, set_current, set_level, set_rules, switch,
-    totals, turn_off, used, watch_thread, window,
+    raise, register, register_declared, reset_holds, set_current, set_level, set_rules, settle,
+    switch, totals, turn_off, used, watch_thread, window,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,
-    clear_actors, clear_objects, object_switches, objects, objects_version, remove_actor,
-    remove_object, set_actor, set_object,
+    clear_actors, clear_objects, object_switches, objects, remove_actor, remove_object, set_actor,
+    set_object,
 };
 pub use socket_io::{
     SocketHandle, SocketPlace, SocketReport, empty_sockets, forget_sockets_lost, socket_reports,
@@ -140,6 +141,10 @@ pub use transaction::{
     OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind, TransactionRecord,
     TransactionTotals,
 };
+
+/// Taken by tests that empty figures, which are the process's.
+#[cfg(test)]
+static EMPTIES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::memory::MemoryTotals;
 use crate::page_memory::{PageMemory, SessionMemorySums};
 use crate::past;
 use crate::registry;
-use crate::setup::objects_changed;
+use crate::run::RunTotals;
 use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
 use crate::statement::{IS_SELDOM, STATEMENTS_MAX, StatementRow};
@@ -72,9 +72,11 @@ pub struct CounterPage {
     /// more ([`registry::emptied`]).
     emptied: [Tally; FIGURES],
     stage: StageWords,
+    transactions: TransactionRow,
+    // What every session writes lies together: an idle one keeps as few pages of memory as can be.
+    memory: PageMemory,
     rows: [Row; ROWS],
     stages: [Stat; STAGES],
-    transactions: TransactionRow,
     statements: [StatementRow; STATEMENTS_MAX],
     /// Statements by the time that they took.
     times: [Tally; STATEMENT_BUCKETS],
@@ -83,7 +85,6 @@ pub struct CounterPage {
     /// The window that `holds` belongs to; of another one they mean nothing any more.
     window: Tally,
     holds: [HoldRow; HOLDS],
-    memory: PageMemory,
 }
 
 /// How a latch class was held, in one window of time.
@@ -455,7 +456,6 @@ impl CounterPage {
     pub fn set_instrumented(&self, on: bool) {
         if (self.uninstrumented.get() == 0) != on {
             self.uninstrumented.set(u64::from(!on));
-            objects_changed();
             note_switch();
         }
     }
@@ -505,10 +505,17 @@ impl CounterPage {
         }
     }
 
-    /// Adds a transaction that ended, timed or not. Only the page's writer calls it, under a present [`Plan`](crate::Plan).
-    #[inline(always)]
+    /// Adds a transaction that ended, timed or not. Only the page's writer calls it, under a present [`Plan`](crate::Plan), with
+    /// its history locked.
     pub fn add_transaction(&self, is_read_only: bool, ns: Option<u64>) {
         self.transactions.add(is_read_only, ns);
+    }
+
+    /// Adds transactions that were alike. Who calls it settles the runs of the page's writer.
+    pub(crate) fn add_transactions(&self, is_read_only: bool, stat: &StatTotals) {
+        if self.is_current(Figures::Transactions) {
+            self.transactions.add_totals(is_read_only, stat);
+        }
     }
 
     /// The stage that goes on.
@@ -538,13 +545,27 @@ impl CounterPage {
         written.into_iter().for_each(|figures| self.renew(figures));
     }
 
+    /// Adds statements that were alike to the row of their instrument. Who calls it settles the runs of the page's writer.
+    pub(crate) fn add_run(&self, number: u16, run: &RunTotals) {
+        if self.is_current(Figures::Statements)
+            && let Some(row) = self.statements.get(usize::from(number))
+        {
+            row.add_run(run);
+        }
+    }
+
     /// Adds a statement that ended to the row of its instrument. Only the page's writer calls it, under a present
-    /// [`Plan`](crate::Plan).
-    #[inline(always)]
-    pub fn add_statement(&self, number: u16, end: &StatementEnd<'_>, bucket: usize) {
+    /// [`Plan`](crate::Plan), with its history locked.
+    pub(crate) fn add_statement(&self, number: u16, end: &StatementEnd<'_>) {
         if let Some(row) = self.statements.get(usize::from(number)) {
             row.add(end);
         }
+    }
+
+    /// Adds a statement to those that took about as long. Only the page's writer calls it, under a present
+    /// [`Plan`](crate::Plan).
+    #[inline(always)]
+    pub fn add_time(&self, bucket: usize) {
         if let Some(times) = self.times.get(bucket) {
             times.add(1);
         }
@@ -770,12 +791,15 @@ mod tests {
         let page = CounterPage::boxed();
         let end =
             StatementEnd { ns: Some(5), rows_sent: 1, rows_examined: 2, ..StatementEnd::default() };
-        page.add_statement(4, &end, 0);
-        page.add_statement(5, &end, 0);
+        page.add_statement(4, &end);
+        page.add_time(0);
+        page.add_statement(5, &end);
+        page.add_time(0);
         registry::empty(Figures::Statements);
         assert_eq!(page.statement(4), StatementTotals::default());
         page.renew_statements();
-        page.add_statement(4, &end, 0);
+        page.add_statement(4, &end);
+        page.add_time(0);
         assert_eq!((page.statement(4).stat.count, page.statement(5).stat.count), (1, 0));
         let mut sums = Totals::new();
         sums.absorb(&page);
@@ -785,6 +809,7 @@ mod tests {
     // One after the other: what is emptied is the process's.
     #[test]
     fn absorb_moves_and_add_page_copies() {
+        let _alone = stdx::lock(&crate::EMPTIES);
         figures_that_were_emptied_are_none_until_they_are_written_again();
         static CLASS: crate::FileClass = crate::FileClass::new("wait/io/file/test/absorbed");
         let page = CounterPage::boxed();
@@ -800,8 +825,8 @@ mod tests {
                 rows_examined: 2,
                 ..StatementEnd::default()
             },
-            7,
         );
+        page.add_time(7);
         let mut sums = Totals::new();
         sums.add_page(&page);
         sums.absorb(&page);

@@ -14,7 +14,7 @@ use crate::{
 pub enum Depth {
     /// Not at all, nor are transactions.
     Nothing,
-    /// All of them are counted and timed, and nothing else need be asked.
+    /// All of them are counted and timed, the history has both or no transactions, and nothing else need be asked.
     Plain,
     /// Each asks its own instrument.
     Full,
@@ -38,8 +38,6 @@ pub struct Plan {
     pub transactions: bool,
     /// The history, or who looks at what goes on, is told of transactions.
     pub tells_transactions: bool,
-    /// The session's history has its transactions.
-    pub transaction_history: bool,
     /// Waits for the client are counted.
     pub idle: bool,
     /// They are timed.
@@ -60,7 +58,6 @@ impl Plan {
             history_long: false,
             transactions: false,
             tells_transactions: false,
-            transaction_history: false,
             idle: false,
             times_idle: false,
             records_idle: false,
@@ -91,7 +88,11 @@ impl Plan {
             Consumer::TransactionsHistoryLong,
             Consumer::StatementsCpu,
         ];
+        let history = keeps(Consumer::StatementsHistory);
+        let tells_transactions = transactions && consumes(Consumer::TransactionsCurrent);
+        let transaction_history = keeps(Consumer::TransactionsHistory);
         let is_plain = all_timed
+            && (!tells_transactions || history && transaction_history)
             && (!transactions || transaction & TIMED != 0)
             && !asks.into_iter().any(consumes);
         Plan {
@@ -103,11 +104,10 @@ impl Plan {
             },
             cpu: !none && consumes(Consumer::StatementsCpu),
             digests: consumes(Consumer::StatementsDigest),
-            history: keeps(Consumer::StatementsHistory),
+            history,
             history_long: keeps(Consumer::StatementsHistoryLong),
             transactions,
-            tells_transactions: transactions && consumes(Consumer::TransactionsCurrent),
-            transaction_history: keeps(Consumer::TransactionsHistory),
+            tells_transactions,
             idle: idle & ENABLED != 0,
             times_idle: idle & TIMED != 0,
             records_idle: idle & RECORDED != 0,

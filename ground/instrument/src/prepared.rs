@@ -5,6 +5,7 @@
 
 use crate::digest::Digest;
 use crate::registry;
+use crate::run::{Run, RunTotals};
 use crate::stat::{Stat, Tally};
 use crate::statement::{EventSums, SUMS, StatementEnd, StatementTotals, Sum};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,11 +36,16 @@ pub struct PreparedOf {
     pub event_id: u64,
 }
 
+/// Texts of prepared statements that histories and runs share with them; longer ones are copied, or told at once.
+const KEPT_TEXT_MAX: usize = 1024;
+
 /// A prepared statement's figures.
 #[derive(Debug)]
 pub struct PreparedRow {
     of: PreparedOf,
     generation: Tally,
+    /// Executions that are not told yet.
+    run: Run,
     stat: Stat,
     rows_sent: Tally,
     rows_examined: Tally,
@@ -87,6 +93,7 @@ impl PreparedRow {
         let row = PreparedRow {
             of,
             generation: Tally::default(),
+            run: Run::default(),
             stat: Stat::default(),
             rows_sent: Tally::default(),
             rows_examined: Tally::default(),
@@ -119,6 +126,27 @@ impl PreparedRow {
         }
     }
 
+    /// Executions that are not told yet.
+    #[inline(always)]
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Whether those who outlive the statement may keep its text.
+    #[inline(always)]
+    pub(crate) fn is_short(&self) -> bool {
+        self.of.text.len() <= KEPT_TEXT_MAX
+    }
+
+    /// Adds executions that were alike. The history of its session is locked.
+    pub(crate) fn add_run(&self, run: &RunTotals) {
+        self.refresh();
+        self.stat.add_totals(&run.stat);
+        self.rows_sent.add(run.rows_sent);
+        self.rows_examined.add(run.rows_examined);
+        self.rows_affected.add(run.rows_affected);
+    }
+
     /// It was compiled anew.
     pub fn is_reprepared(&self) {
         self.refresh();
@@ -149,7 +177,7 @@ impl PreparedRow {
         self.generation.set(generation);
     }
 
-    /// What it is and what it cost.
+    /// What it is and what it cost, as far as its session is settled ([`crate::settle`]).
     pub fn report(self: &Arc<Self>) -> PreparedReport {
         let is_present = self.generation.get() == GENERATION.load(Relaxed);
         let mut executions = StatementTotals::default();
@@ -214,6 +242,7 @@ pub fn forget_prepared_lost() {
 
 /// Sets the figures of all prepared statements to zero.
 pub fn empty_prepared() {
+    registry::settle();
     GENERATION.fetch_add(1, Relaxed);
 }
 
@@ -223,6 +252,7 @@ mod tests {
 
     #[test]
     fn figures_of_another_generation_are_none() {
+        let _alone = stdx::lock(&crate::EMPTIES);
         let of = PreparedOf { id: 1, name: None, text: Arc::from(&b"SELECT ?"[..]), event_id: 2 };
         let row = Arc::new(PreparedRow::new(of, 30).unwrap());
         let mut sums = EventSums::default();

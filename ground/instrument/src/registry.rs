@@ -18,6 +18,7 @@ use crate::class::{DECLARED, KINDS, LOST};
 use crate::consumers::{Consumer, consumers, consumes, store};
 use crate::errors::ERROR;
 use crate::figures::{FIGURES, Figures, PageFigures};
+use crate::history::SessionRuns;
 use crate::page::HoldSums;
 use crate::stage::{LiveStage, stage_of};
 use crate::table_io::{
@@ -78,6 +79,8 @@ struct Registered {
     page: PagePtr,
     /// What the writer had done when nobody looked at threads any more.
     kept: Option<Box<PageFigures>>,
+    /// Where its writer's statements are before they are told.
+    runs: Option<SessionRuns>,
 }
 
 /// What threads did to the tables that they have open, by THREAD_ID.
@@ -88,6 +91,13 @@ impl Registered {
     fn page(&self) -> &CounterPage {
         // SAFETY: registered, and the registry is locked, so it is valid (invariant 2).
         unsafe { &*self.page.0 }
+    }
+
+    /// Tells what its writer ran.
+    fn settle(&self) {
+        if let Some(runs) = &self.runs {
+            runs.settle(self.page());
+        }
     }
 
     /// Some of the figures that its writer has now.
@@ -156,6 +166,7 @@ pub(crate) fn emptied(figures: Figures) -> u64 {
 /// Empties figures, for all sessions and threads: they count from zero again.
 pub fn empty(figures: Figures) {
     let mut registry = registry();
+    registry.pages.iter().flatten().for_each(Registered::settle);
     EMPTIED[figures as usize].fetch_add(1, Relaxed);
     note_switch();
     if figures == Figures::Waits {
@@ -373,6 +384,7 @@ impl Registry {
         let Registry { passes, ended, pages, .. } = self;
         for (place, page) in pages.iter_mut().enumerate() {
             let Some(page) = page else { continue };
+            page.settle();
             let found = page.all_found(&table_io);
             add_ended(ended, passes, place, &found);
             if consumes(Consumer::Threads) {
@@ -490,15 +502,18 @@ pub unsafe fn attach(page: *const CounterPage) -> PageRegistration {
         pages.push(None);
         pages.len() - 1
     });
-    pages[place] = Some(Registered { page: PagePtr(page), kept: None });
+    pages[place] = Some(Registered { page: PagePtr(page), kept: None, runs: None });
     PageRegistration { page, place }
 }
 
 impl Drop for PageRegistration {
     fn drop(&mut self) {
         PAGES.give_back(size_of::<CounterPage>());
+        // Behind the lock, as it may be the last that knows rows of other lists.
+        let _left;
         let mut registry = registry();
         let Registry { passes, ended, ended_holds, pages, .. } = &mut *registry;
+        pages[self.place].iter().for_each(Registered::settle);
         // SAFETY: valid until now by the contract of `attach`.
         let page = unsafe { &*self.page };
         let window = WINDOW.load(Relaxed);
@@ -509,7 +524,7 @@ impl Drop for PageRegistration {
         ended_holds.add_page(page, window);
         page.forget_holds();
         ended.absorb(page);
-        pages[self.place] = None;
+        _left = pages[self.place].take();
     }
 }
 
@@ -573,6 +588,7 @@ pub fn figures_by_thread() -> Vec<(u64, PageFigures)> {
         pass.over_registered(|page| {
             let thread_id = page.page().thread_id();
             if thread_id != 0 {
+                page.settle();
                 let kept = page.kept.as_deref().cloned();
                 let mut told = Registered::told(kept, &page.all_found(&table_io));
                 told.add_page(page.page(), Figures::Memory);
@@ -613,8 +629,9 @@ pub fn fold_page(page: &CounterPage) -> PageFigures {
     move_table_io(page.thread_id());
     let mut registry = registry();
     let Registry { passes, ended, pages, .. } = &mut *registry;
-    let found = PageFigures::of(page);
     let place = pages.iter().position(|p| p.as_ref().is_some_and(|p| ptr::eq(p.page.0, page)));
+    place.and_then(|place| pages[place].as_ref()).iter().for_each(|page| page.settle());
+    let found = PageFigures::of(page);
     let kept = place.and_then(|place| pages[place].as_mut()?.take_kept());
     add_ended(ended, passes, place.unwrap_or(usize::MAX), &found);
     let told = with_memory(Registered::told(kept, &found), page);
@@ -634,7 +651,9 @@ pub fn leave_page(page: &CounterPage) -> PageFigures {
     let mut registry = registry();
     page.set_thread_id(0);
     let mut pages = registry.pages.iter_mut().flatten();
-    let kept = pages.find(|p| ptr::eq(p.page.0, page)).and_then(Registered::take_kept);
+    let mut registered = pages.find(|p| ptr::eq(p.page.0, page));
+    registered.iter().for_each(|page| page.settle());
+    let kept = registered.as_mut().and_then(|page| page.take_kept());
     with_memory(Registered::told(kept, &PageFigures::of(page)), page)
 }
 
@@ -648,6 +667,7 @@ pub fn fold_figures(figures: Figures) -> Vec<(u64, PageFigures)> {
     let mut rows = Vec::new();
     for (place, page) in pages.iter_mut().enumerate() {
         let Some(page) = page else { continue };
+        page.settle();
         let found = page.found(figures, &table_io);
         add_ended(ended, passes, place, &found);
         let kept = page.kept.as_mut().map(|kept| kept.take(figures));
@@ -681,10 +701,29 @@ pub fn is_instrumented() -> bool {
     page().is_instrumented()
 }
 
+/// Tells what sessions ran to the rows that statements are added up in: of their instruments, digests, prepared statements and
+/// transactions. Whoever reads these calls it before.
+pub fn settle() {
+    let (pass, ()) = Pass::begin(|_| ());
+    pass.over_registered(Registered::settle);
+}
+
+/// The statements that a page's writer has not told lie here from now on. Only the writer calls it.
+pub(crate) fn keeps_runs(page: &CounterPage, runs: SessionRuns) {
+    let mut registry = registry();
+    let mut pages = registry.pages.iter_mut().flatten();
+    if let Some(registered) = pages.find(|p| ptr::eq(p.page.0, page)) {
+        registered.runs = Some(runs);
+    }
+}
+
 /// Sums over all pages, living and ended.
 pub fn totals() -> Totals {
     let (pass, mut sums) = Pass::begin(|registry| registry.ended.clone());
-    let rest = pass.over_pages(|page| sums.add_page(page));
+    let rest = pass.over_registered(|page| {
+        page.settle();
+        sums.add_page(page.page());
+    });
     sums.add(&rest.totals);
     sums
 }

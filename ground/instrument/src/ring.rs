@@ -30,14 +30,14 @@ impl<R> Ring<R> {
         old.iter().chain(new)
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
     /// Changes every record.
     pub fn each_mut(&mut self, change: impl FnMut(&mut R)) {
         self.records.iter_mut().for_each(change);
-    }
-
-    /// The latest.
-    pub fn last(&self) -> Option<&R> {
-        self.records.get(self.next.wrapping_sub(1))
     }
 
     /// All, the latest first, to be changed.
@@ -67,6 +67,21 @@ impl<R: Default> Ring<R> {
         let at = self.next;
         self.next += 1;
         self.records.get_mut(at)
+    }
+
+    /// The place of a record that is not the latest, perhaps: a new one, or that of the least, if it is less; `None`: it is not
+    /// among the last ones. Such records lie in no order.
+    pub fn place_by<K: Ord>(
+        &mut self,
+        records_max: usize,
+        memory: &'static OwnMemory,
+        (key, of): (K, impl Fn(&R) -> K),
+    ) -> Option<&mut R> {
+        if self.records.len() < records_max {
+            self.next = self.records.len();
+            return self.place(|| records_max, memory);
+        }
+        self.records.iter_mut().min_by_key(|record| of(record)).filter(|least| of(least) < key)
     }
 
     /// The last record is written: the next one is new, or the first again.

@@ -3,7 +3,7 @@
 //! 1. Both lists are short, read when a session begins or an object is opened, and changed by hand. 2. The row that says
 //! most decides: a name before `%`, and of two the one whose first name is given.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::note_switch;
 use std::sync::{Mutex, MutexGuard};
 use stdx::lock;
 
@@ -96,9 +96,6 @@ pub enum NotAdded {
 static ACTORS: Mutex<Option<Vec<Actor>>> = Mutex::new(None);
 static OBJECTS: Mutex<Option<Vec<Object>>> = Mutex::new(None);
 
-/// Grows with every change of what decides which tables are watched: `setup_objects`, and which threads are.
-static OBJECTS_VERSION: AtomicU64 = AtomicU64::new(1);
-
 fn locked<T>(list: &'static Mutex<Option<Vec<T>>>) -> MutexGuard<'static, Option<Vec<T>>> {
     lock(list)
 }
@@ -130,14 +127,10 @@ fn with_objects<R>(f: impl FnOnce(&mut Vec<Object>) -> R) -> R {
 fn change_objects<R>(f: impl FnOnce(&mut Vec<Object>) -> R) -> R {
     with_objects(|objects| {
         let done = f(objects);
-        objects_changed();
+        // Whoever knows which tables are watched is to ask again.
+        note_switch();
         done
     })
-}
-
-/// Whoever knows which tables are watched is to ask again.
-pub(crate) fn objects_changed() {
-    OBJECTS_VERSION.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The rows of `setup_actors`.
@@ -197,13 +190,6 @@ pub fn clear_actors() {
 /// The rows of `setup_objects`.
 pub fn objects() -> Vec<Object> {
     with_objects(|objects| objects.clone())
-}
-
-/// Grows with every change of `setup_objects`: what [`object_switches`] said holds as long as this is the same. One
-/// relaxed load.
-#[inline]
-pub fn objects_version() -> u64 {
-    OBJECTS_VERSION.load(Ordering::Relaxed)
 }
 
 /// Whether events of this object are collected, and whether they are timed.
@@ -281,7 +267,7 @@ mod tests {
         clear_actors();
         assert_eq!(actor_switches("joe", "h"), (false, false));
 
-        let before = objects_version();
+        let before = crate::switched();
         let table = |schema, name| object_switches(ObjectType::Table, schema, name);
         assert_eq!((table("d", "t"), table("mysql", "user")), ((true, true), (false, false)));
         let object = |schema: &str, name: &str| Object {
@@ -295,6 +281,6 @@ mod tests {
         assert_eq!((table("d", "t"), table("e", "t")), ((true, false), (true, true)));
         remove_object(&object(ANY, ANY));
         assert_eq!((table("d", "t"), table("e", "t")), ((true, false), (false, false)));
-        assert!(objects_version() > before);
+        assert!(crate::switched() > before);
     }
 }

@@ -4,6 +4,7 @@
 //! 2. A row is written once for each statement, when it ends. What seldom happens (a sort, a temporary table) is told
 //!    from the session's status counters, which are compared only if one of them was counted ([`IS_SELDOM`]).
 
+use crate::run::RunTotals;
 use crate::stat::{Stat, StatTotals, Tally};
 use crate::statement_names::NAMES;
 pub use crate::statement_names::STATEMENTS;
@@ -144,6 +145,16 @@ impl StatementRow {
         }
         if let Some(sums) = event.more {
             sums.add_to(&self.sums);
+        }
+    }
+
+    /// Adds statements that were alike.
+    pub fn add_run(&self, run: &RunTotals) {
+        self.stat.add_totals(&run.stat);
+        self.sums[Sum::RowsSent as usize].add(run.rows_sent);
+        self.sums[Sum::RowsExamined as usize].add(run.rows_examined);
+        if run.rows_affected != 0 {
+            self.sums[Sum::RowsAffected as usize].add(run.rows_affected);
         }
     }
 

@@ -18,13 +18,18 @@ pub(crate) struct TransactionRow {
 
 impl TransactionRow {
     /// Adds one that took so many nanoseconds; `None` where it is not timed.
-    #[inline(always)]
     pub fn add(&self, is_read_only: bool, ns: Option<u64>) {
         let stat = if is_read_only { &self.read_only } else { &self.read_write };
         match ns {
             Some(ns) => stat.add(ns),
             None => stat.add_untimed(),
         }
+    }
+
+    /// Adds some that were alike.
+    pub fn add_totals(&self, is_read_only: bool, stat: &StatTotals) {
+        let row = if is_read_only { &self.read_only } else { &self.read_write };
+        row.add_totals(stat);
     }
 
     pub fn read(&self, get: impl Fn(&Tally) -> u64) -> TransactionTotals {
@@ -84,17 +89,63 @@ pub struct SavepointCounts {
     pub released: u32,
 }
 
-/// A transaction that was a statement's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OwnTransaction {
-    /// When its statement began, in nanoseconds of the callers' clock.
-    pub begin_ns: u64,
-    /// When it ended.
-    pub end_ns: u64,
+/// The transaction that a statement was by itself, if it was one.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnTransaction(u8);
+
+impl OwnTransaction {
+    /// It was none, or part of one.
+    pub const NONE: OwnTransaction = OwnTransaction(0);
+    const PRESENT: u8 = 1;
+    const READ_ONLY: u8 = 2;
+    const COMMITTED: u8 = 4;
+    const ISOLATION: u32 = 3;
+
+    /// It was one of this kind, committed or rolled back.
+    #[inline]
+    pub fn new(kind: TransactionKind, is_committed: bool) -> OwnTransaction {
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        OwnTransaction(
+            Self::PRESENT
+                | bit(kind.is_read_only, Self::READ_ONLY)
+                | bit(is_committed, Self::COMMITTED)
+                | kind.isolation << Self::ISOLATION,
+        )
+    }
+
+    /// Whether it was none.
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
     /// READ ONLY, isolation level.
-    pub kind: TransactionKind,
+    pub fn kind(self) -> TransactionKind {
+        let is_read_only = self.0 & Self::READ_ONLY != 0;
+        TransactionKind { is_read_only, isolation: self.0 >> Self::ISOLATION }
+    }
+
     /// It was committed; else it was rolled back.
-    pub is_committed: bool,
+    pub fn is_committed(self) -> bool {
+        self.0 & Self::COMMITTED != 0
+    }
+
+    /// What figures tell of it: two bits, 0 where it was none.
+    #[inline(always)]
+    pub(crate) fn row(self) -> u8 {
+        self.0 & (Self::PRESENT | Self::READ_ONLY)
+    }
+
+    /// Of [`OwnTransaction::row`]: whether it was READ ONLY; `None`: it was none.
+    pub(crate) fn is_row_read_only(row: u8) -> Option<bool> {
+        (row != 0).then_some(row & Self::READ_ONLY != 0)
+    }
+}
+
+impl std::fmt::Debug for OwnTransaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OwnTransaction").field(&self.kind()).field(&self.is_committed()).finish()
+    }
 }
 
 /// A transaction that goes on, or ended.

@@ -209,6 +209,12 @@ impl Diagnostics {
         self.errors
     }
 
+    /// How many conditions there are, those included for which there is no room.
+    #[inline]
+    pub fn total(&self) -> u64 {
+        self.warnings
+    }
+
     /// The count of an OK packet.
     #[inline]
     pub fn wire_count(&self) -> u16 {

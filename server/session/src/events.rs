@@ -54,13 +54,13 @@ impl Core {
         let Self { reply, env, events, client, statements, transaction, .. } = self;
         let executed;
         let (rows_sent, errors) = reply.take_counts();
-        // An error is among the conditions, but no warning.
-        let warnings = u64::from(env.diagnostics.wire_count()).saturating_sub(errors);
+        let conditions = env.diagnostics.total();
         if let Command::Execute { id, .. } = command
             && let Some(prepared) = statements.executed_program(*id)
         {
             let (text, prepared) = (RecordedText::Prepared(prepared), Some(prepared));
-            let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
+            let ended =
+                Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
             if events.end(client.slot(), ended) && errors > 0 {
                 self.tell_failure();
             }
@@ -81,7 +81,7 @@ impl Core {
             false => None,
         };
         let text = RecordedText::Written(without_secrets.as_deref().unwrap_or(text));
-        let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
+        let ended = Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
         if events.end(client.slot(), ended) && errors > 0 {
             self.tell_failure();
         }

@@ -50,6 +50,7 @@ impl PreparedList {
 
     /// What they are and what they cost.
     pub fn reports(&self) -> Vec<PreparedReport> {
+        instrument::settle();
         let rows: Vec<Arc<PreparedRow>> =
             self.0.lock().rows.iter().map(|(_, row)| Arc::clone(row)).collect();
         rows.iter().map(PreparedRow::report).collect()

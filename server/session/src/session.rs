@@ -263,7 +263,7 @@ impl Session {
     /// The client has been silent for a while: gives back what is made again in no time.
     pub fn rest(&mut self) {
         let _entered = sync::enter(self.slots.session(self.slot));
-        self.core.events.rest();
+        self.core.events.rest(self.core.client.slot());
         self.core.tables.rest();
     }
 

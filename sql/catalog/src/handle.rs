@@ -10,7 +10,8 @@ use std::sync::Arc;
 #[must_use = "it is counted when it ends"]
 pub struct RowTimer<'c> {
     io: &'c TableIo,
-    start: Option<u64>,
+    /// 0: it is not timed.
+    start: u64,
 }
 
 impl RowTimer<'_> {
@@ -18,7 +19,7 @@ impl RowTimer<'_> {
     #[inline]
     pub fn end(self, operation: RowOperation, index: Option<usize>, rows: u64) {
         // What took no time that can be measured took some.
-        let ns = self.start.map_or(0, |start| sync::ns_since(start).max(1));
+        let ns = if self.start == 0 { 0 } else { sync::ns_since(self.start).max(1) };
         self.io.add(operation, index, rows, ns);
     }
 }
@@ -44,18 +45,28 @@ pub(crate) struct Handle {
     watched: Cell<Watched>,
 }
 
-/// Whether a table is watched: `setup_objects` decides, and `threads.INSTRUMENTED` of the session.
+/// What is measured of a table: the instruments and `setup_objects` decide, and `threads.INSTRUMENTED` of the session.
 #[derive(Clone, Copy)]
 struct Watched {
-    /// When it was asked: [`instrument::objects_version`].
-    version: u64,
-    counted: bool,
+    /// When it was asked: [`instrument::switched`].
+    switched: u64,
+    /// What is done to its rows is counted.
+    io: bool,
+    /// That is timed, too.
     timed: bool,
+    /// Statements that lock it are counted.
+    locks: bool,
 }
 
 impl Watched {
     /// Not asked yet.
-    const UNKNOWN: Watched = Watched { version: u64::MAX, counted: false, timed: false };
+    const UNKNOWN: Watched = Watched { switched: u64::MAX, io: false, timed: false, locks: false };
+
+    /// When something begins: ticks, or 0 where it is not timed.
+    #[inline(always)]
+    fn start(self) -> u64 {
+        if self.timed { sync::ticks().max(1) } else { 0 }
+    }
 }
 
 impl Handle {
@@ -78,27 +89,31 @@ impl Handle {
     /// Where it is counted what is done to its rows, and whether that is timed.
     #[inline]
     pub fn io(&self) -> Option<(&Arc<TableIo>, bool)> {
-        if TABLE_IO.enabled() { self.watched_io() } else { None }
+        let watched = self.watched();
+        watched.io.then(|| (self.figures(), watched.timed))
     }
 
-    /// As [`Handle::io`], whatever is measured of tables.
+    /// What is measured of it.
     #[inline(always)]
-    fn watched_io(&self) -> Option<(&Arc<TableIo>, bool)> {
-        let mut watched = self.watched.get();
-        if watched.version != instrument::objects_version() {
-            watched = self.ask();
-        }
-        let timed = watched.timed && TABLE_IO.timed();
-        watched.counted.then(|| (self.io.get_or_init(|| self.open_io()), timed))
+    fn watched(&self) -> Watched {
+        let watched = self.watched.get();
+        if watched.switched == instrument::switched() { watched } else { self.ask() }
+    }
+
+    #[inline(always)]
+    fn figures(&self) -> &Arc<TableIo> {
+        self.io.get_or_init(|| self.open_io())
     }
 
     #[cold]
     fn ask(&self) -> Watched {
-        let version = instrument::objects_version();
+        let switched = instrument::switched();
         let NameEntry { schema, name, .. } = &*self.entry;
         let (counted, timed) = instrument::object_switches(ObjectType::Table, schema, name);
         let counted = counted && instrument::is_instrumented();
-        self.watched.set(Watched { version, counted, timed });
+        let io = counted && TABLE_IO.enabled();
+        let timed = io && timed && TABLE_IO.timed();
+        self.watched.set(Watched { switched, io, timed, locks: counted && TABLE_LOCK.enabled() });
         self.watched.get()
     }
 
@@ -111,31 +126,24 @@ impl Handle {
 
     #[inline]
     pub fn timer(&self) -> Option<RowTimer<'_>> {
-        let (io, timed) = self.io()?;
-        Some(RowTimer { io, start: timed.then(sync::ticks) })
+        let watched = self.watched();
+        watched.io.then(|| RowTimer { io: self.figures(), start: watched.start() })
     }
 
     /// As [`Handle::timer`], of a row of a statement that reads the table and locks it for that, unless it is locked already.
     #[inline]
     pub fn locked_timer(&self, is_locked: bool) -> Option<RowTimer<'_>> {
-        let (counts_io, counts_lock) = (TABLE_IO.enabled(), TABLE_LOCK.enabled() && !is_locked);
-        if !counts_io && !counts_lock {
-            return None;
+        let watched = self.watched();
+        if watched.locks && !is_locked {
+            self.figures().locked(false);
         }
-        let (io, timed) = self.watched_io()?;
-        if counts_lock {
-            io.locked(false);
-        }
-        counts_io.then(|| RowTimer { io, start: timed.then(sync::ticks) })
+        watched.io.then(|| RowTimer { io: self.figures(), start: watched.start() })
     }
 
     /// Counts that a statement locks it; a view has no lock of its own.
     pub fn count_lock(&self, write: bool) {
-        if TABLE_LOCK.enabled()
-            && self.definition.as_ref().is_some_and(|d| d.def.view.is_none())
-            && let Some((io, _)) = self.watched_io()
-        {
-            io.locked(write);
+        if self.watched().locks && self.definition.as_ref().is_some_and(|d| d.def.view.is_none()) {
+            self.figures().locked(write);
         }
     }
 

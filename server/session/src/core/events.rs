@@ -8,8 +8,8 @@ use super::transaction::Transaction;
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
-    Counter, CounterPage, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure,
-    HistoryWriter, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests,
+    Counter, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure, HistoryWriter,
+    OwnTransaction, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests,
     SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named, statement_of,
 };
 use parser::SqlMode;
@@ -124,7 +124,8 @@ pub(crate) struct Ended<'t> {
     pub now_ns: u64,
     pub rows_sent: u64,
     pub errors: u64,
-    pub warnings: u64,
+    /// Conditions that it raised, errors among them.
+    pub conditions: u64,
     /// As it was written.
     pub text: RecordedText<'t>,
     /// The transaction that goes on, or the next one.
@@ -136,7 +137,8 @@ pub(crate) struct Ended<'t> {
 /// Opens the session's history, to add to it.
 #[inline]
 fn open<'h>(history: &'h mut Option<SessionHistory>, slot: &SessionSlot) -> HistoryWriter<'h> {
-    let new = || SessionHistory::new(slot.thread_id.load(Ordering::Relaxed));
+    let thread_id = || slot.thread_id.load(Ordering::Relaxed);
+    let new = || SessionHistory::new(thread_id(), &slot.counters);
     history.get_or_insert_with(new).open()
 }
 
@@ -273,14 +275,14 @@ impl Events {
         self.rows_read = rows_read;
         let did = Did { rows_affected, rows_examined };
         let is_plain = self.plan.depth == Depth::Plain
-            && ended.errors | ended.warnings == 0
+            && ended.errors | ended.conditions == 0
             && !self.watch.has_changed(page)
             && !self.transactions.has_others();
         if is_plain {
             return self.end_plainly(slot, ended, did);
         }
-        let Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared } = ended;
-        let counts = [rows_sent, errors, warnings];
+        let Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared } = ended;
+        let counts = [rows_sent, errors, conditions];
         self.end_fully(slot, (now_ns, counts, text), did, (transaction, prepared))
     }
 
@@ -289,7 +291,6 @@ impl Events {
     #[inline(always)]
     fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
         let page = &slot.counters;
-        let times = (self.begin_ns, ended.now_ns);
         let ns = ended.now_ns.saturating_sub(self.begin_ns);
         let end = StatementEnd {
             ns: Some(ns),
@@ -300,24 +301,19 @@ impl Events {
         };
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
-        add_up(page, self.instrument, (&ended, row), &end, ns);
-        let own = match self.plan.transactions {
-            true => self.transactions.take_own(page, times),
-            false => {
-                self.transactions.are_told();
-                None
-            }
-        };
-        let own = own.filter(|_| self.plan.tells_transactions);
-        if self.plan.history || own.is_some() {
-            let mut history = open(&mut self.history, slot);
-            if self.plan.history {
-                let recorded = recorded(self.instrument, &ended, row);
-                history.add_statement(&end, &recorded, (true, false));
-            }
-            if let Some(own) = own {
-                history.add_own_transaction(own, self.plan.transaction_history);
-            }
+        let bucket = bucket_of_statement(ns);
+        page.add_time(bucket);
+        if let Some(row) = row {
+            row.note(ns, bucket, ended.now_ns, ended.text);
+        }
+        let own = self.transactions.take_own();
+        let own = if self.plan.transactions { own } else { OwnTransaction::NONE };
+        let mut history = open(&mut self.history, slot);
+        let is_known = history.count((self.instrument, own), (ended.prepared, row), &end, page);
+        let row = if is_known { None } else { row };
+        if self.plan.history {
+            let own = if self.plan.tells_transactions { own } else { OwnTransaction::NONE };
+            history.add_statement(&end, &recorded(self.instrument, &ended, row), own);
         }
         self.plan.history
     }
@@ -335,13 +331,16 @@ impl Events {
     fn end_fully(
         &mut self,
         slot: &SessionSlot,
-        (now_ns, [rows_sent, errors, warnings], text): (u64, [u64; 3], RecordedText<'_>),
+        (now_ns, [rows_sent, errors, conditions], text): (u64, [u64; 3], RecordedText<'_>),
         did: Did,
         (transaction, prepared): (&Transaction, Option<&Arc<PreparedRow>>),
     ) -> bool {
-        let ended = Ended { now_ns, rows_sent, errors, warnings, text, transaction, prepared };
+        let ended = Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
         let page = &slot.counters;
         let times = (self.begin_ns, ended.now_ns);
+        // That clock is read after the other one: what lies between is not the statement's.
+        let cpu_ns = self.take_cpu_ns();
+        let mut history = open(&mut self.history, slot);
         let has_news = self.transactions.has_news() && self.transactions.count(page, times);
         let tells = has_news && self.plan.tells_transactions;
         let keep = slot.monitoring() & HISTORY != 0;
@@ -351,13 +350,13 @@ impl Events {
             let mut sums = EventSums::default();
             self.watch.take(page, &mut sums);
             let took_ns = ended.now_ns.saturating_sub(self.begin_ns);
-            // That clock is read after the other one: what lies between is not the statement's.
-            sums.set(Sum::CpuNs, self.take_cpu_ns().min(took_ns));
+            sums.set(Sum::CpuNs, cpu_ns.min(took_ns));
             sums.set(Sum::Errors, ended.errors);
             // Those that it lists are of a statement before.
             let lists =
                 matches!(self.instrument, instruments::SHOW_WARNINGS | instruments::SHOW_ERRORS);
-            sums.set(Sum::Warnings, if lists { 0 } else { ended.warnings });
+            let warnings = ended.conditions.min(u64::from(u16::MAX)).saturating_sub(ended.errors);
+            sums.set(Sum::Warnings, if lists { 0 } else { warnings });
             let end = StatementEnd {
                 ns: class.timed().then_some(took_ns),
                 rows_sent: ended.rows_sent,
@@ -366,19 +365,22 @@ impl Events {
                 more: (!sums.is_empty()).then_some(&sums),
             };
             let row = self.digest.and_then(|place| self.digests.row(place));
-            add_up(page, self.instrument, (&ended, row), &end, took_ns);
+            history.count_apart(self.instrument, (ended.prepared, row), &end, page);
+            let bucket = bucket_of_statement(took_ns);
+            page.add_time(bucket);
+            if let Some(row) = row {
+                row.note(end.ns.unwrap_or(0), bucket, ended.now_ns, ended.text);
+            }
             let to = (self.plan.history, self.plan.history_long);
             is_recorded = to.0 | to.1;
             if is_recorded {
                 let recorded = recorded(self.instrument, &ended, row);
-                open(&mut self.history, slot).add_statement(&end, &recorded, to);
+                history.add_statement_to(&end, &recorded, to);
             }
         } else {
             self.watch.take(page, &mut EventSums::default());
-            self.begin_cpu_ns = 0;
         }
         if tells {
-            let mut history = open(&mut self.history, slot);
             self.transactions.record(&mut history, keep, times, ended.transaction.kind());
         }
         self.transactions.are_told();
@@ -386,12 +388,12 @@ impl Events {
     }
 
     /// The session is idle: its figures by digest go to those of all, and what it remembered of texts is forgotten.
-    pub fn rest(&mut self) {
+    pub fn rest(&mut self, slot: &SessionSlot) {
+        if let Some(history) = &self.history {
+            history.rest(&slot.counters);
+        }
         self.digests.rest();
         self.texts = HashMap::new();
-        if let Some(history) = &self.history {
-            history.rest();
-        }
     }
 
     /// The number of the statement that runs, among the session's events.
@@ -413,25 +415,6 @@ impl Events {
 struct Did {
     rows_affected: u64,
     rows_examined: u64,
-}
-
-/// Adds a statement to the figures of its instrument, its digest and its prepared statement.
-#[inline(always)]
-fn add_up(
-    page: &CounterPage,
-    instrument: u16,
-    (ended, row): (&Ended<'_>, Option<&Arc<DigestRow>>),
-    end: &StatementEnd<'_>,
-    took_ns: u64,
-) {
-    let bucket = bucket_of_statement(took_ns);
-    page.add_statement(instrument, end, bucket);
-    if let Some(prepared) = ended.prepared {
-        prepared.add(end);
-    }
-    if let Some(row) = row {
-        row.add(end, bucket, ended.now_ns, ended.text);
-    }
 }
 
 /// What the history keeps of a statement besides its figures.

@@ -30,7 +30,7 @@ pub(crate) type Times = (u64, u64);
 #[derive(Debug, Default)]
 pub(crate) struct TransactionEvents {
     /// The one that was the present statement's own.
-    own: Option<Ending>,
+    own: OwnTransaction,
     /// The present statement ended one that went on, or began one.
     has_others: bool,
     open: Option<Open>,
@@ -59,7 +59,7 @@ impl TransactionEvents {
     /// The statement was a transaction of its own.
     #[inline]
     pub fn was_own(&mut self, kind: TransactionKind, is_committed: bool) {
-        self.own = Some(Ending { kind, is_committed });
+        self.own = OwnTransaction::new(kind, is_committed);
     }
 
     /// Counts of savepoints of the transaction that goes on.
@@ -73,19 +73,15 @@ impl TransactionEvents {
         self.has_others
     }
 
-    /// Adds the transaction that the statement was by itself to the page's figures, and gives its record; `None`: it was
-    /// none. For statements that did nothing else to transactions, where those are counted and timed.
+    /// The transaction that the statement was by itself. For statements that did nothing else to transactions.
     #[inline(always)]
-    pub fn take_own(&mut self, page: &CounterPage, times: Times) -> Option<OwnTransaction> {
-        let own = self.own.take()?;
-        page.add_transaction(own.kind.is_read_only, Some(times.1.saturating_sub(times.0)));
-        let (begin_ns, end_ns) = times;
-        Some(OwnTransaction { begin_ns, end_ns, kind: own.kind, is_committed: own.is_committed })
+    pub fn take_own(&mut self) -> OwnTransaction {
+        std::mem::take(&mut self.own)
     }
 
     /// Whether the statement that ends has done anything to transactions.
     pub fn has_news(&self) -> bool {
-        self.own.is_some() | self.has_others
+        !self.own.is_none() | self.has_others
     }
 
     /// Adds what ended with the statement to the page's figures, if transactions are counted: whether they are.
@@ -96,8 +92,8 @@ impl TransactionEvents {
             return false;
         }
         let took = |begin_ns: u64| (flags & TIMED != 0).then_some(times.1.saturating_sub(begin_ns));
-        if let Some(own) = &self.own {
-            page.add_transaction(own.kind.is_read_only, took(times.0));
+        if !self.own.is_none() {
+            page.add_transaction(self.own.kind().is_read_only, took(times.0));
         }
         if self.has_others {
             self.settle(times.0);
@@ -130,8 +126,9 @@ impl TransactionEvents {
         if let Some((open, ending)) = self.ended {
             history.end_transaction(record(open, ending, times.1, false), keep, long);
         }
-        if let Some(own) = self.own {
+        if !self.own.is_none() {
             let open = Open { begin_ns: times.0, ..Open::default() };
+            let own = Ending { kind: self.own.kind(), is_committed: self.own.is_committed() };
             history.end_transaction(record(open, own, times.1, true), keep, long);
         }
         if self.begun {
@@ -149,7 +146,7 @@ impl TransactionEvents {
 
     /// The news are told, or not wanted.
     pub fn are_told(&mut self) {
-        self.own = None;
+        self.own = OwnTransaction::NONE;
         if self.has_others {
             (self.begun, self.ended, self.has_others) = (false, None, false);
         }

@@ -1,0 +1,321 @@
+//! Statements that a session ran alike: their figures, before they are told to those who add up.
+//!
+//! 1. A statement adds to one run, not to the rows of its instrument, digest, prepared statement and transaction: those alike in
+//! all four share a run, which lies with the prepared statement, or else with the session's row of the digest. 2. Runs
+//! are written under the lock of their session's history, by the session; whoever takes that lock may settle them, which adds each
+//! to its rows and empties it. A reader settles a session before he looks at its rows, so that none is missed. 3. The rows in the
+//! session's page are written by whoever settles, under that lock; besides, he has the registry's, under which figures
+//! are emptied, or is the page's writer.
+
+use crate::digest::DigestRow;
+use crate::prepared::PreparedRow;
+use crate::stat::{Stat, StatTotals, Tally};
+use crate::statement::StatementEnd;
+use crate::{CounterPage, OwnTransaction};
+use std::sync::Arc;
+
+/// Runs that a session has at most before it settles them itself.
+const RUNS_MAX: usize = 64;
+
+/// What statements of a run have alike, but for the owner of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunKind(u64);
+
+impl RunKind {
+    const INSTRUMENT_SHIFT: u32 = 48;
+    const OWN_SHIFT: u32 = 60;
+    /// Told apart from no run.
+    const PRESENT: u64 = 1 << 63;
+
+    #[inline(always)]
+    pub fn of(instrument: u16, own: OwnTransaction, digest: Option<&Arc<DigestRow>>) -> RunKind {
+        const { assert!(crate::STATEMENTS_MAX < 1 << (Self::OWN_SHIFT - Self::INSTRUMENT_SHIFT)) };
+        // An address: rows that a run is of are kept by its session until it is settled.
+        let digest = digest.map_or(0, |row| Arc::as_ptr(row).addr() as u64);
+        let instrument = u64::from(instrument) << Self::INSTRUMENT_SHIFT;
+        RunKind(digest | instrument | u64::from(own.row()) << Self::OWN_SHIFT | Self::PRESENT)
+    }
+
+    fn instrument(self) -> u16 {
+        (self.0 >> Self::INSTRUMENT_SHIFT) as u16
+            & ((1 << (Self::OWN_SHIFT - Self::INSTRUMENT_SHIFT)) - 1)
+    }
+
+    /// Of the transactions that they were by themselves: whether they were READ ONLY; `None`: they were none.
+    fn is_read_only(self) -> Option<bool> {
+        OwnTransaction::is_row_read_only((self.0 >> Self::OWN_SHIFT & 3) as u8)
+    }
+}
+
+/// Figures of statements that are alike.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    /// [`RunKind`]; 0: there are none.
+    kind: Tally,
+    /// Not 0: its digest is the prepared statement's own.
+    has_own_digest: Tally,
+    stat: Stat,
+    rows_sent: Tally,
+    rows_examined: Tally,
+    rows_affected: Tally,
+}
+
+/// What a run had when it was settled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunTotals {
+    pub stat: StatTotals,
+    pub rows_sent: u64,
+    pub rows_examined: u64,
+    pub rows_affected: u64,
+}
+
+impl Run {
+    /// Whether there are statements of this kind in it.
+    #[inline(always)]
+    pub fn is_of(&self, kind: RunKind) -> bool {
+        self.kind.get() == kind.0
+    }
+
+    /// Whether its digest is the prepared statement's own.
+    #[inline(always)]
+    pub fn has_own_digest(&self) -> bool {
+        self.has_own_digest.get() != 0
+    }
+
+    /// Adds a statement. The history is locked.
+    #[inline(always)]
+    pub fn add(&self, end: &StatementEnd<'_>) {
+        match end.ns {
+            Some(ns) => self.stat.add(ns),
+            None => self.stat.add_untimed(),
+        }
+        self.rows_sent.add(end.rows_sent);
+        self.rows_examined.add(end.rows_examined);
+        if end.rows_affected != 0 {
+            self.rows_affected.add(end.rows_affected);
+        }
+    }
+
+    fn take(&self) -> RunTotals {
+        self.kind.set(0);
+        RunTotals {
+            stat: self.stat.read(Tally::take),
+            rows_sent: self.rows_sent.take(),
+            rows_examined: self.rows_examined.take(),
+            rows_affected: self.rows_affected.take(),
+        }
+    }
+}
+
+/// A run, and the rows that it is told to.
+#[derive(Debug)]
+struct Open {
+    kind: RunKind,
+    prepared: Option<Arc<PreparedRow>>,
+    digest: Option<Arc<DigestRow>>,
+}
+
+/// The runs of a session that are not settled.
+#[derive(Debug, Default)]
+pub(crate) struct Runs(Vec<Open>);
+
+/// The run that a statement adds to; `None`: it has no place for one.
+#[inline(always)]
+pub(crate) fn run_of<'r>(
+    prepared: Option<&'r Arc<PreparedRow>>,
+    digest: Option<&'r Arc<DigestRow>>,
+) -> Option<&'r Run> {
+    match prepared {
+        Some(prepared) => Some(prepared.run()),
+        None => digest.map(|row| row.run()),
+    }
+}
+
+impl Runs {
+    /// Lets statements of a kind be added to the run of these rows, which has none of it yet; whether it may have.
+    #[cold]
+    pub fn begin(
+        &mut self,
+        kind: RunKind,
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+        page: &CounterPage,
+    ) -> bool {
+        // The session keeps it until it is settled: a long text is not kept beyond its statement.
+        if prepared.is_some_and(|row| !row.is_short()) {
+            return false;
+        }
+        let Some(run) = run_of(prepared, digest) else { return false };
+        if run.kind.get() != 0 || self.0.len() >= RUNS_MAX {
+            self.settle(page);
+        }
+        run.kind.set(kind.0);
+        let own = prepared.zip(digest).is_some_and(|(row, digest)| row.is_of(digest.digest()));
+        run.has_own_digest.set(u64::from(own));
+        self.0.push(Open { kind, prepared: prepared.cloned(), digest: digest.cloned() });
+        true
+    }
+
+    /// Tells all of them.
+    pub fn settle(&mut self, page: &CounterPage) {
+        for Open { kind, prepared, digest } in self.0.drain(..) {
+            let Some(run) = run_of(prepared.as_ref(), digest.as_ref()) else { continue };
+            let totals = run.take();
+            page.add_run(kind.instrument(), &totals);
+            if let Some(is_read_only) = kind.is_read_only() {
+                page.add_transactions(is_read_only, &totals.stat);
+            }
+            if let Some(prepared) = &prepared {
+                prepared.add_run(&totals);
+            }
+            if let Some(digest) = &digest {
+                digest.add_run(&totals);
+            }
+        }
+    }
+
+    /// As [`Self::settle`], of a session that keeps nothing.
+    pub fn rest(&mut self, page: &CounterPage) {
+        self.settle(page);
+        self.0 = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prepared::PreparedOf;
+    use crate::{DigestKey, Figures, SessionDigests, SessionHistory, Sum, TransactionKind};
+
+    const SELECT: u16 = 3;
+    const EXECUTE: u16 = 4;
+    const NONE: OwnTransaction = OwnTransaction::NONE;
+
+    fn own(is_read_only: bool) -> OwnTransaction {
+        OwnTransaction::new(TransactionKind { is_read_only, isolation: 2 }, true)
+    }
+
+    fn prepared(text: &[u8]) -> Arc<PreparedRow> {
+        let of = PreparedOf { id: 1, name: None, text: text.into(), event_id: 2 };
+        Arc::new(PreparedRow::new(of, 30).expect("there is room"))
+    }
+
+    /// A session with a page.
+    struct Ran {
+        digests: SessionDigests,
+        history: SessionHistory,
+        _registered: crate::PageRegistration,
+        page: Box<CounterPage>,
+    }
+
+    impl Ran {
+        fn new(thread_id: u64) -> Ran {
+            let page = CounterPage::boxed();
+            // SAFETY: the page is dropped behind its registration, as fields are in their order; nobody writes to it then.
+            let registered = unsafe { crate::attach(&*page) };
+            page.renew_statements();
+            let history = SessionHistory::new(thread_id, &page);
+            Ran { digests: SessionDigests::default(), history, _registered: registered, page }
+        }
+
+        fn row(&mut self, hash: u8) -> Arc<DigestRow> {
+            let key = DigestKey { schema: Some("runs".into()), hash: [hash; 32] };
+            let place = self.digests.place(&key, "SELECT ?", 5);
+            Arc::clone(self.digests.row(place).expect("there is room"))
+        }
+
+        fn run(
+            &mut self,
+            of: (u16, OwnTransaction),
+            prepared: Option<&Arc<PreparedRow>>,
+            digest: Option<&Arc<DigestRow>>,
+            ns: u64,
+        ) {
+            let end = StatementEnd {
+                ns: Some(ns),
+                rows_sent: 1,
+                rows_examined: 2,
+                rows_affected: 1,
+                more: None,
+            };
+            self.history.open().count(of, (prepared, digest), &end, &self.page);
+        }
+
+        /// Statements of an instrument, and the time of all.
+        fn told(&self, instrument: u16) -> (u64, u64) {
+            let stat = self.page.statement(instrument).stat;
+            (stat.count, stat.ns_sum)
+        }
+    }
+
+    fn by_digest(hash: u8) -> u64 {
+        let found = crate::digests().into_iter().find(|digest| {
+            digest
+                .key
+                .as_ref()
+                .is_some_and(|k| k.schema.as_deref() == Some("runs") && k.hash == [hash; 32])
+        });
+        found.map_or(0, |digest| digest.totals.statements.stat.count)
+    }
+
+    #[test]
+    fn statements_are_told_to_every_row_once_whatever_they_have_in_common() {
+        let _alone = stdx::lock(&crate::EMPTIES);
+        crate::set_digest_limits(10_000, 1024, 60);
+        let mut ran = Ran::new(9001);
+        let (a, b) = (ran.row(1), ran.row(2));
+        let (short, long) = (prepared(b"SELECT ?"), prepared(&[b' '; 5000]));
+        for _ in 0..3 {
+            ran.run((EXECUTE, own(false)), Some(&short), Some(&a), 10);
+            ran.run((EXECUTE, NONE), Some(&short), Some(&b), 1);
+            ran.run((SELECT, own(true)), None, Some(&a), 100);
+            ran.run((EXECUTE, own(false)), Some(&long), Some(&a), 1000);
+            ran.run((SELECT, NONE), None, None, 7);
+        }
+        crate::settle();
+        assert_eq!(ran.told(EXECUTE), (9, 3033));
+        assert_eq!(ran.told(SELECT), (6, 321));
+        let all = ran.page.statement(SELECT);
+        assert_eq!((all.stat.ns_min, all.stat.ns_max), (7, 100));
+        assert_eq!((all.sum(Sum::RowsExamined), all.sum(Sum::RowsAffected)), (12, 6));
+        let transactions = ran.page.transactions(Tally::get);
+        assert_eq!(transactions.read_write.count, 6);
+        assert_eq!((transactions.read_only.count, transactions.read_only.ns_sum), (3, 300));
+        let executions = short.report().executions;
+        assert_eq!((executions.stat.count, executions.stat.ns_max), (6, 10));
+        assert_eq!(long.report().executions.stat.count, 3);
+        assert_eq!((by_digest(1), by_digest(2)), (9, 3));
+        // Told once.
+        crate::settle();
+        assert_eq!(ran.told(EXECUTE), (9, 3033));
+    }
+
+    #[test]
+    fn what_is_not_told_yet_is_not_lost_with_its_rows_nor_counted_after_they_are_emptied() {
+        let _alone = stdx::lock(&crate::EMPTIES);
+        crate::set_digest_limits(10_000, 1024, 60);
+        let mut ran = Ran::new(9002);
+        let row = ran.row(3);
+        ran.run((SELECT, NONE), None, Some(&row), 10);
+        // The session gives its rows to all before it tells what it ran.
+        ran.digests.fold();
+        assert_eq!(by_digest(3), 1);
+        let row = ran.row(3);
+        let kept = prepared(b"SELECT ?");
+        ran.run((EXECUTE, NONE), Some(&kept), Some(&row), 10);
+        crate::empty_prepared();
+        crate::empty(Figures::Statements);
+        ran.page.renew_statements();
+        assert_eq!(by_digest(3), 2);
+        ran.run((EXECUTE, NONE), Some(&kept), Some(&row), 20);
+        crate::settle();
+        assert_eq!((ran.told(EXECUTE), kept.report().executions.stat.count), ((1, 20), 1));
+        assert_eq!(by_digest(3), 3);
+        // More kinds than are kept: none is lost.
+        for hash in 10..100 {
+            let row = ran.row(hash);
+            ran.run((SELECT, NONE), None, Some(&row), 1);
+        }
+        crate::settle();
+        assert_eq!(ran.told(SELECT).0, 90);
+    }
+}
