@@ -20,6 +20,7 @@ mod flush_method;
 #[cfg(not(loom))]
 pub mod probe;
 mod real;
+pub mod rest;
 pub mod signal;
 mod sim;
 mod sim_faults;

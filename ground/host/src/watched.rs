@@ -120,7 +120,7 @@ pub(crate) fn rename(class: &'static Class, from: &Path, to: &Path) -> io::Resul
 }
 
 /// Does something to a socket; `bytes` says how many that moved.
-#[inline]
+#[inline(always)]
 pub fn on_socket<T, E>(
     handle: Option<&SocketHandle>,
     operation: Operation,
@@ -128,7 +128,20 @@ pub fn on_socket<T, E>(
     bytes: impl FnOnce(&T) -> usize,
 ) -> Result<T, E> {
     let counted = handle.and_then(|handle| handle.counted().map(|class| (handle, class)));
-    let Some((handle, class)) = counted else { return f() };
+    match counted {
+        None => f(),
+        Some(counted) => on_counted_socket(counted, operation, f, bytes),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn on_counted_socket<T, E>(
+    (handle, class): (&SocketHandle, &'static Class),
+    operation: Operation,
+    f: impl FnOnce() -> Result<T, E>,
+    bytes: impl FnOnce(&T) -> usize,
+) -> Result<T, E> {
     let (result, ns) = timed(class, f);
     if let Ok(done) = &result {
         handle.add(operation, ns, bytes(done) as u64);

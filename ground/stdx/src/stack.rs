@@ -24,6 +24,14 @@ pub fn has_room() -> bool {
     bytes == 0 || top.abs_diff(here()) < bytes / 2
 }
 
+/// Addresses of the present thread's stack that lie below who calls this: the part that may be used ([`has_room`]), and where it ends;
+/// `None`: nothing is known of the stack.
+#[must_use]
+pub fn unused() -> Option<(usize, usize)> {
+    let (top, bytes) = STACK.get();
+    (bytes != 0).then(|| (top - bytes / 2, here()))
+}
+
 /// Bytes that are used, and that there are.
 #[must_use]
 pub fn used() -> (usize, usize) {

@@ -60,7 +60,7 @@ impl Socket {
     }
 
     /// Receives what is there; none: the client has gone.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
         let recv = || recv(&self.fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n);
         watched::on_socket(self.handle.get(), Operation::Receive, recv, |n| *n)
@@ -193,7 +193,7 @@ const RESTS_AFTER: Duration = Duration::from_secs(10);
 
 /// Serves a client until it leaves. `session` has written its greeting.
 /// `proxied`: a header of the PROXY protocol may come before its first packet.
-pub fn serve(process: &Process, mut session: Session, socket: &Socket, proxied: bool) {
+pub fn serve(process: &Process, mut session: Box<Session>, socket: &Socket, proxied: bool) {
     session.runs_here();
     let (slots, slot) = session.place();
     let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -356,6 +356,17 @@ fn receive(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
     }
 }
 
+/// Waits for a client that has been silent, and keeps little meanwhile; false when the time is over.
+#[cold]
+fn sleep(session: &mut Session, line: &mut Line<'_>, left: Duration) -> io::Result<bool> {
+    session.rest();
+    line.rest();
+    host::rest::rest();
+    let came = line.socket.wait(PollFlags::IN, left);
+    host::rest::wake();
+    came
+}
+
 /// Reads what is there; waits only when nothing is. `TimedOut` when nothing came in time.
 fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
     loop {
@@ -367,9 +378,7 @@ fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
                 let whole = Duration::from_secs(session.timeout_s());
                 let first = whole.min(RESTS_AFTER);
                 if !line.socket.wait(PollFlags::IN, first)? {
-                    session.rest();
-                    line.rest();
-                    if first == whole || !line.socket.wait(PollFlags::IN, whole - first)? {
+                    if first == whole || !sleep(session, line, whole - first)? {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                 }

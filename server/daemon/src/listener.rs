@@ -220,7 +220,7 @@ fn begin(
     let wake: Arc<dyn Wake> = Arc::clone(&socket) as _;
     let from = peer.clone();
     let session = match Session::at(server, peer, wake, administrative) {
-        Ok(session) => session,
+        Ok(session) => Box::new(session),
         Err(refused) => {
             let _ = socket.send_all(&refused.0, REFUSE_S);
             return;

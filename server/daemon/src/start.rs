@@ -6,10 +6,11 @@
 //! 3. A stop ends every session (what is open is rolled back), then the engine writes everything.
 
 use crate::first;
-use crate::listener::{self, CONNECTION_THREAD, Listener};
+use crate::listener::{self, Listener};
 use crate::options::{self, Options};
 use crate::persisted;
 use crate::process::Process;
+use crate::threads::CONNECTION_THREAD;
 use catalog::{Catalog, CatalogError};
 use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
@@ -51,6 +52,7 @@ pub fn main(args: &[String]) -> ExitCode {
     }
     signal::block();
     sync::calibrate();
+    host::rest::decay_in_background();
     let _listed = host::thread::list("main");
     let process = Process::new();
     match run(&process, &options) {

@@ -265,6 +265,8 @@ impl Session {
         let _entered = sync::enter(self.slots.session(self.slot));
         self.core.events.rest(self.core.client.slot());
         self.core.tables.rest();
+        self.core.rest();
+        self.inbox.rest();
     }
 
     /// After [`Next::Secure`]: what the client was offered, and the bytes of its handshake that have come already. Whoever has the
@@ -399,6 +401,15 @@ impl Drop for Session {
 }
 
 impl Core {
+    /// Gives back buffers, and what programs keep between two runs.
+    fn rest(&mut self) {
+        self.reply.out.rest();
+        self.reply.codes = Vec::new();
+        self.states = executor::States::new();
+        self.scan = None;
+        self.parameters = Vec::new();
+    }
+
     fn refuse_frame(&mut self, error: FrameError) {
         match self.identity.is_logged_in() {
             true => count(Counter::AbortedClients, 1),

@@ -118,6 +118,15 @@ impl Inbox {
         self.joined_room = self.joined.capacity();
     }
 
+    /// The client is silent: gives the buffers back, unless something lies in them.
+    pub fn rest(&mut self) {
+        if !self.is_inside_packet() {
+            (self.buf, self.joined) = (Vec::new(), Vec::new());
+            (self.start, self.end, self.joined_room) = (0, 0, 0);
+            self.tell();
+        }
+    }
+
     /// Sets the limit; packets already taken are not affected.
     pub fn set_packet_bytes_max(&mut self, bytes: usize) {
         self.packet_bytes_max = bytes;
@@ -305,6 +314,15 @@ impl Outbox {
             self.memory.set(self.buf.capacity());
         }
         self.room = self.buf.capacity();
+    }
+
+    /// The client is silent: gives the buffer back, unless something lies in it.
+    pub fn rest(&mut self) {
+        if self.buf.is_empty() {
+            self.buf = Vec::new();
+            self.memory.set(0);
+            self.room = 0;
+        }
     }
 
     /// Sets the sequence number of the next packet.
