@@ -68,7 +68,6 @@ const STILL: &[(&str, &[&str])] = &[
         "MySQL counts its own tables' locks alone, and nobody waits for those",
         &["Table_locks_waited"],
     ),
-    ("a connection's thread ends with it", &["Threads_cached"]),
     (
         "who issues a read, a write or a flush waits for it: none is pending",
         &[

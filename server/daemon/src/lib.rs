@@ -1,7 +1,7 @@
 //! Listener, connection threads, configuration, start and stop.
 //!
 //! Reading order: [`options`] and [`optfile`] (what was asked), [`start`] (up and down again), [`listener`],
-//! [`connection`] (one thread per client), `line` (its way to the client, which TLS may secure), [`process`], [`log`], [`persisted`].
+//! `threads`, [`connection`] (one thread per client), `line` (its way to the client, which TLS may secure), [`process`], [`log`], [`persisted`].
 
 pub mod connection;
 pub mod first;
@@ -13,5 +13,6 @@ pub mod options;
 pub mod persisted;
 pub mod process;
 pub mod start;
+mod threads;
 
 pub use start::main;

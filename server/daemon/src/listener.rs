@@ -30,8 +30,6 @@ instrument::classes! {
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// The name of the threads that serve connections.
-pub const CONNECTION_THREAD: &str = "connection";
 /// Seconds for the refusal of a connection to be taken.
 const REFUSE_S: u64 = 1;
 
@@ -230,9 +228,10 @@ fn begin(
     let proxied = may_be_proxied(server, &from);
     let shared = Arc::clone(process);
     let stack = stack_bytes(server);
-    let spawned = host::thread::spawn_with_stack(CONNECTION_THREAD, stack, move || {
-        connection::serve(&shared, session, &socket, proxied);
-    });
+    let size = server.globals.number("thread_cache_size");
+    server.threads.set_size(size);
+    let serve = move || connection::serve(&shared, session, &socket, proxied);
+    let spawned = process.threads(server).run(stack, size as usize, Box::new(serve));
     if let Err(error) = spawned {
         let text = format!("Can't create thread to handle new connection: {error}");
         process.log.write(Severity::Error, "MY-010249", &text);

@@ -1,9 +1,10 @@
 //! The running process: its log, its stop, and what sessions ask of it.
 
 use crate::log::{Log, QueryFile, timestamp};
+use crate::threads::Threads;
 use catalog::ErrorLogRow;
 use host::watched;
-use session::{Host, QueryLog, Severity, VERSION};
+use session::{Host, QueryLog, Server, Severity, VERSION};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use stdx::{Ordering, SharedAtomic, class};
@@ -18,6 +19,7 @@ pub struct Process {
     header: OnceLock<String>,
     stopping: SharedAtomic<bool, { class::OTHER }>,
     shutdown_asked: SharedAtomic<bool, { class::OTHER }>,
+    threads: OnceLock<Arc<Threads>>,
 }
 
 impl Process {
@@ -30,6 +32,7 @@ impl Process {
             header: OnceLock::new(),
             stopping: SharedAtomic::new(false),
             shutdown_asked: SharedAtomic::new(false),
+            threads: OnceLock::new(),
         })
     }
 
@@ -44,6 +47,11 @@ impl Process {
         let _ = self.header.set(header);
     }
 
+    /// The threads of the server's connections.
+    pub fn threads(&self, server: &Server) -> &Arc<Threads> {
+        self.threads.get_or_init(|| Threads::new(Arc::clone(&server.threads)))
+    }
+
     /// Whether the server is going down: new connections are refused.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
@@ -52,6 +60,9 @@ impl Process {
     /// From now on the server is going down.
     pub fn set_stopping(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        if let Some(threads) = self.threads.get() {
+            threads.end();
+        }
     }
 }
 

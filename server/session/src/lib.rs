@@ -12,6 +12,7 @@ pub mod diagnostics;
 mod net;
 mod process;
 mod states;
+mod thread_counts;
 pub mod variables;
 
 // MySQL's numbers, and who is connected.
@@ -110,6 +111,7 @@ pub use registry::Wake;
 pub use server::{Server, VERSION};
 pub use session::{Next, Refused, STACK_BYTES_MIN, Session};
 pub use startup::run_at_start;
+pub use thread_counts::ThreadCounts;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use crate::logs::Logs;
 use crate::process::{Host, QueryLog, Severity};
 use crate::registry::Registry;
 use crate::shared_programs::SharedPrograms;
+use crate::thread_counts::ThreadCounts;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
@@ -50,6 +51,8 @@ pub struct Server {
     skips_grants: SharedAtomic<bool, { class::SESSION }>,
     accepts_native: SharedAtomic<bool, { class::SESSION }>,
     last_deadlock: Mutex<Option<String>>,
+    /// Threads of connections.
+    pub threads: Arc<ThreadCounts>,
     last_id: SharedAtomic<u64, { class::SESSION }>,
     open: SharedAtomic<u32, { class::SESSION }>,
     /// Connections to the administrative interface, which `open` has not.
@@ -95,6 +98,7 @@ impl Server {
             skips_grants: SharedAtomic::new(false),
             accepts_native: SharedAtomic::new(true),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),
+            threads: Arc::default(),
             last_id: SharedAtomic::new(0),
             open: SharedAtomic::new(0),
             administrative: SharedAtomic::new(0),

@@ -148,7 +148,6 @@ pub(super) const LIST: &[Variable] = &[
     v("sync_binlog", Global, Int(0, U32), "1").only(NO_BINLOG),
     F("system_time_zone", Text, "UTC").only(FACT),
     v("tablespace_definition_cache", Global, Int(256, 524_288), "256").ignored(CACHES),
-    v("thread_cache_size", Global, Int(0, 16384), "18").ignored(CACHES),
     F("tls_certificates_enforced_validation", Bool, "OFF").only(NO_VALIDATION),
     v("transaction_alloc_block_size", Both, Int(1024, 131_072), "8192").ignored(ALLOCATED),
     v("transaction_prealloc_size", Both, Int(1024, 131_072), "4096").ignored(ALLOCATED),
