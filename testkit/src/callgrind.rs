@@ -6,6 +6,8 @@ use std::process::Command;
 
 /// Events of two runs: what they differ by is that of events alone.
 const EVENTS: (u64, u64) = (500, 3500);
+/// How long a connection takes to end, under callgrind.
+const ENDS_MS: u64 = 500;
 /// sysbench's tables.
 const SHAPE: [&str; 2] = ["--tables=8", "--table-size=10000"];
 
@@ -121,6 +123,8 @@ fn load(server: &Server, user: &str, script: &str, events: u64, mode: &str) {
     let run = [script, "--threads=1", "--time=0", "--rand-type=uniform", &events, &mode, &user];
     let answer = server.sysbench(false, &[&run[..], &SHAPE[..], &["run"]].concat());
     assert!(answer.ok, "{}\n{}", answer.out, answer.err);
+    // The end of its connection is part of it.
+    crate::pause(ENDS_MS);
 }
 
 /// What a dump says, which has a file for each thread.

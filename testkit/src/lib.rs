@@ -4,7 +4,7 @@
 //!
 //! Reading order: [`server`] (start, stop, kill a server in a folder of its own), [`client`] (the
 //! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
-//! misbehave), [`peer`] (a server that runs already), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
+//! misbehave), [`null`] (a server that does nothing), [`peer`] (a server that runs already), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
 //! [`isolation`] (conversations of several sessions), [`dialogue`] (accounts and what they may do), [`history`] (random transactions and what they may see), [`sqllogic`] (files of records in sqllogictest's format), [`random_sql`] (schemas and queries by seed),
 //! [`sysbench`] (its workloads), [`callgrind`] (what statements cost), [`tpch`] (the benchmark's data and queries).
 
@@ -16,6 +16,7 @@ pub mod dialogue;
 pub mod golden;
 pub mod history;
 pub mod isolation;
+pub mod null;
 pub mod peer;
 pub mod random_sql;
 pub mod raw;

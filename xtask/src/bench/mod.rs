@@ -5,6 +5,7 @@
 //!    memory, the name stands in tables. Without `--peer`, Limpid alone is measured; `sysbench` takes several peers.
 //!    Missing tables are prepared.
 
+mod connections;
 mod larger_than_pool;
 mod locks;
 pub mod pfs_levels;
@@ -24,6 +25,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench NAME [options]
 
   point-select      warm point selects, prepared and text
+  connections       1 to 1,024 clients, memory of 10,000 idle ones, connections per second; --null: beside a server that does nothing
   larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
@@ -33,7 +35,7 @@ usage: cargo xtask bench NAME [options]
   statements        user instructions of statements; LIMPID_BINARY names another binary
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
-options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD]";
+options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD] [--null]";
 
 /// What the command line says.
 struct Settings {
@@ -43,6 +45,8 @@ struct Settings {
     seconds: u32,
     rounds: u32,
     only: Option<String>,
+    /// A server that does nothing takes part.
+    null: bool,
 }
 
 impl Settings {
@@ -56,6 +60,7 @@ impl Settings {
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let bench: fn(&Settings) -> Result<(), String> = match arguments.first().map(String::as_str) {
         Some("point-select") => point_select::run,
+        Some("connections") => connections::run,
         Some("larger-than-pool") => larger_than_pool::run,
         Some("recovery") => recovery::run,
         Some("sysbench") => sysbench::run,
@@ -76,9 +81,13 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 fn settings(arguments: &[String]) -> Result<Settings, String> {
     let mut settings =
-        Settings { peers: Vec::new(), threads: 8, seconds: 5, rounds: 4, only: None };
+        Settings { peers: Vec::new(), threads: 8, seconds: 5, rounds: 4, only: None, null: false };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
+        if option == "--null" {
+            settings.null = true;
+            continue;
+        }
         let value = rest.next().ok_or(USAGE)?;
         let number = || value.parse().map_err(|_| format!("{option}: {value} is no number"));
         match option.as_str() {
