@@ -21,6 +21,9 @@ const RANGE_INSTRUCTIONS_MAX: f64 = 7_500.0;
 /// Of an update of a column without index by primary key, prepared, autocommit, durable (the session leads the log's
 /// writes itself). The architecture's gate is 30,000.
 const UPDATE_INSTRUCTIONS_MAX: f64 = 25_000.0;
+/// What the Performance Schema may add to a warm point select, prepared and as text, as it is when a server starts, to what it costs
+/// with `performance_schema=OFF`. The aim is 300 above a build without instruments, which OFF comes within 20 of.
+const SCHEMA_INSTRUCTIONS_MAX: [f64; 2] = [480.0, 560.0];
 /// What a test of this file holds while it runs. Two that count at once make each other's clients late, and a late client costs
 /// its session some 200 instructions a statement: nothing to read, a wait, another read.
 fn alone() -> MutexGuard<'static, ()> {
@@ -55,6 +58,26 @@ fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
         }
     }
     assert!(over.is_empty(), "{}", over.join("\n"));
+}
+
+#[test]
+fn the_performance_schema_adds_little_to_a_warm_point_select() {
+    let _alone = alone();
+    let modes = ["auto", "disable"];
+    let cost = |option: &str| {
+        let mut counted = CountedServer::start(&Server::with().option(option));
+        let mut of = |mode| {
+            let each = (0..3).map(|_| counted.sysbench_event("oltp_point_select", mode).statement);
+            each.fold(f64::MAX, f64::min)
+        };
+        modes.map(&mut of)
+    };
+    let (off, on) = (cost("--performance-schema=OFF"), cost("--performance-schema=ON"));
+    let added: [f64; 2] = std::array::from_fn(|n| on[n] - off[n]);
+    println!("OFF {off:.0?}, as it is at start {on:.0?}: {added:.0?} instructions more");
+    let is_within = added.iter().zip(SCHEMA_INSTRUCTIONS_MAX).all(|(added, most)| *added <= most);
+    assert!(is_within, "{added:.0?} instructions, at most {SCHEMA_INSTRUCTIONS_MAX:?}");
+    assert!(added[0] > 100.0, "the Performance Schema did nothing: {added:.0?}");
 }
 
 #[test]
