@@ -377,10 +377,10 @@ fn read(session: &mut Session, line: &mut Line<'_>) -> io::Result<usize> {
             Err(Errno::AGAIN) => {
                 let whole = Duration::from_secs(session.timeout_s());
                 let first = whole.min(RESTS_AFTER);
-                if !line.socket.wait(PollFlags::IN, first)? {
-                    if first == whole || !sleep(session, line, whole - first)? {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
+                if !line.socket.wait(PollFlags::IN, first)?
+                    && (first == whole || !sleep(session, line, whole - first)?)
+                {
+                    return Err(io::ErrorKind::TimedOut.into());
                 }
             }
             Err(error) => return Err(error.into()),
