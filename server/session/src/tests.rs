@@ -49,8 +49,8 @@ fn server() -> Arc<Server> {
     server_on(SimDisk::new(1))
 }
 
-fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
-    let config = EngineConfig {
+fn config() -> EngineConfig {
+    EngineConfig {
         pool_bytes: 8 << 20,
         log_ring_bytes: 1 << 20,
         redo_capacity_bytes: 16 << 20,
@@ -59,8 +59,11 @@ fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
         trx_states: 1 << 12,
         system_tables: catalog::system_tables(),
         ..EngineConfig::default()
-    };
-    let (engine, _) = Engine::open(config, disk).expect("engine");
+    }
+}
+
+fn server_on(disk: Arc<SimDisk>) -> Arc<Server> {
+    let (engine, _) = Engine::open(config(), disk).expect("engine");
     let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
     let catalog = Catalog::open(engine, mdl).expect("catalog");
     let globals = Globals::new(&[], BTreeMap::new(), None);
@@ -467,6 +470,7 @@ mod cursors;
 mod ddl_crashes;
 mod definitions;
 mod insert_ids;
+mod older_accounts;
 mod parameters;
 mod schemas;
 mod statements;

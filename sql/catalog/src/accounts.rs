@@ -151,8 +151,9 @@ impl Catalog {
         Ok(())
     }
 
-    /// Reads the accounts; those of a data folder from before there were privileges may do everything, as they could.
-    pub(crate) fn load_accounts(&self) -> Result<(), CatalogError> {
+    /// Reads the accounts; those of a data folder from before there were privileges, which may do everything, as they
+    /// could, and are not stored yet.
+    pub(crate) fn load_accounts(&self) -> Result<Vec<Account>, CatalogError> {
         let mut found: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         self.each_row_of(System::Statistics, &[Datum::UInt(NO_TABLE)], |c, row| {
             let name = c.column_text(System::Statistics, row, 1)?;
@@ -170,11 +171,9 @@ impl Catalog {
             numbers.insert(account.name.clone(), number);
             list.push(Arc::new(account));
         }
-        if list.is_empty() {
-            list = self.older_accounts()?.into_iter().map(Arc::new).collect();
-        }
+        let older = if list.is_empty() { self.older_accounts()? } else { Vec::new() };
         self.publish_accounts(Some(numbers), |_| Accounts::new(list, 1));
-        Ok(())
+        Ok(older)
     }
 
     fn older_accounts(&self) -> Result<Vec<Account>, CatalogError> {

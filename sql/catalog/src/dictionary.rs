@@ -137,8 +137,11 @@ impl Catalog {
         };
         catalog.load_schemas()?;
         let live = catalog.load_names()?;
-        catalog.load_accounts()?;
-        if catalog.accounts().all().is_empty() {
+        let older = catalog.load_accounts()?;
+        if !older.is_empty() {
+            // From now on they are stored as the others are.
+            catalog.change_accounts(&mut catalog.engine.client()?, &older, &[])?;
+        } else if catalog.accounts().all().is_empty() {
             catalog.bootstrap(&mut catalog.engine.client()?)?;
         }
         let catalog = Arc::new(catalog);
