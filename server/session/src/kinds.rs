@@ -547,7 +547,7 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::CreateTable(table) =>
         Descriptor { locks: LockDuration::Statement, ..PLAIN }.counts(C::ComShowCreateTable),
         { executor }
-        needs |core| core.needs_sight(table, "SHOW");
+        needs |core| core.needs_create_text(table);
     Show::CreateDatabase { name, .. } => PLAIN.counts(C::ComShowCreateDb), { executor }
         needs |core| core.needs_database(name);
     Show::CreateOther(kind, name) if kind == "VIEW" =>

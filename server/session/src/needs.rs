@@ -66,6 +66,18 @@ impl Core {
         Ok(self.env.rights.check_seen(&schema, &name.name, command)?)
     }
 
+    /// SHOW CREATE TABLE: any privilege of a table; of a view, to see its query.
+    pub(crate) fn needs_create_text(&self, name: &ObjectName) -> Result<(), SqlError> {
+        let schema = self.schema_of(name)?;
+        match self.env.server.catalog.is_view(&schema, &name.name) {
+            Some(true) => {
+                self.needs_table(name, Privileges::SELECT)?;
+                self.needs_table(name, Privileges::SHOW_VIEW)
+            }
+            _ => self.needs_sight(name, "SHOW"),
+        }
+    }
+
     /// Any privilege in a schema that is there.
     pub(crate) fn needs_use(&self, schema: Option<&str>) -> Result<(), SqlError> {
         let Some(schema) = schema.or(self.env.database.as_deref()) else { return Ok(()) };

@@ -20,6 +20,9 @@ expr::error_table! {
         InvalidView(schema, name) =
             1356 "HY000" "View '{schema}.{name}' references invalid table(s) or column(s) or function(s) or \
                           definer/invoker of view lack rights to use them";
+        /// EXPLAIN of a view that may not be shown.
+        ViewNotExplained =
+            1345 "HY000" "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
         /// A view's definer who is not there.
         NoSuchDefiner(account) = 1449 "HY000" "The user specified as a definer ({account}) does not exist";
         /// A stored definition that does not parse.

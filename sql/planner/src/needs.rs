@@ -78,6 +78,15 @@ impl PlanContext<'_> {
         self.rights_of_definer(definer).map(|_| ())
     }
 
+    /// EXPLAIN shows what is inside of a view: to who may see its query.
+    ///
+    /// # Errors
+    /// 1345.
+    pub(crate) fn need_sight_of_view(&self, schema: &str, view: &str) -> Result<(), SqlError> {
+        let shows = !self.explains || self.rights.of_table(schema, view).has(Privileges::SHOW_VIEW);
+        if shows { Ok(()) } else { Err(PlanError::ViewNotExplained.into()) }
+    }
+
     /// Asks to lock rows of a table that are only shown.
     ///
     /// # Errors

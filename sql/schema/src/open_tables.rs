@@ -44,7 +44,11 @@ impl VirtualTable for OpenTables {
         let used: HashSet<_> = used.map(|l| (&l.schema[..], &l.name[..], l.slot)).collect();
         let mut users: HashMap<(&str, &str), u64> = HashMap::new();
         used.iter().for_each(|(schema, name, _)| *users.entry((schema, name)).or_default() += 1);
+        let rights = context.viewer.rights();
         for name in context.catalog.entries().iter().filter(|name| name.is_loaded()) {
+            if !rights.sees_table(&name.schema, &name.name) {
+                continue;
+            }
             let in_use = users.get(&(&name.schema[..], &name.name[..])).copied().unwrap_or(0);
             out.push(&[
                 Datum::Bytes(name.schema.as_bytes()),
