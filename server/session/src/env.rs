@@ -58,7 +58,7 @@ pub struct Env {
     /// What it may do, and which account it is.
     pub rights: Box<Rights>,
     /// Counts how often the rights became others.
-    pub rights_state: u64,
+    pub rights_state: u32,
     /// The account's password expired: only another one may be set.
     pub password_expired: bool,
     /// Statements are looked at one by one: the password expired, or the account has limits.

@@ -193,7 +193,7 @@ impl Environment for Env {
         Env::active_roles(self)
     }
 
-    fn rights_state(&self) -> u64 {
+    fn rights_state(&self) -> u32 {
         self.rights_state
     }
 

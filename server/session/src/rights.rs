@@ -11,7 +11,7 @@ impl Env {
     /// The session has other rights from now on.
     pub(crate) fn set_rights(&mut self, rights: Rights) {
         *self.rights = rights;
-        self.rights_state += 1;
+        self.rights_state = self.rights_state.wrapping_add(1);
     }
 
     /// Takes the accounts as they are now, if somebody changed them.
@@ -26,19 +26,19 @@ impl Env {
     fn take_accounts(&mut self) {
         let accounts = self.server.catalog.accounts();
         self.rights.take(&accounts);
-        self.rights_state += 1;
+        self.rights_state = self.rights_state.wrapping_add(1);
     }
 
     /// SET ROLE.
     pub(crate) fn activate_roles(&mut self, accounts: &Accounts, roles: BTreeSet<AccountName>) {
         self.rights.activate(accounts, roles);
-        self.rights_state += 1;
+        self.rights_state = self.rights_state.wrapping_add(1);
     }
 
     /// The current schema is another one.
     pub(crate) fn rights_in_schema(&mut self) {
         self.rights.use_schema(self.database.as_deref());
-        self.rights_state += 1;
+        self.rights_state = self.rights_state.wrapping_add(1);
     }
 
     /// CURRENT_ROLE().

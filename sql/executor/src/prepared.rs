@@ -26,7 +26,7 @@ use std::sync::Arc;
 use value::Datum;
 
 /// The state of rights in which no session is.
-const NOT_ASKED: u64 = u64::MAX;
+const NOT_ASKED: u32 = u32::MAX;
 
 /// A compiled statement of one session.
 pub struct Prepared {
@@ -40,7 +40,7 @@ pub struct Prepared {
     /// What becomes of the rows of a query.
     used: Use,
     /// The state of the session's rights that it may be run in.
-    allowed_in: Cell<u64>,
+    allowed_in: Cell<u32>,
 }
 
 impl Prepared {

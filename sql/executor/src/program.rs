@@ -140,7 +140,7 @@ impl Program {
         let mut planning = PlanContext { literals, parameters, ..context.planning() };
         let planned = plan(statement, &mut planning);
         let (warnings, literals) = (planning.warnings, planning.literals);
-        made.needs = Needs(planning.needs);
+        made.needs = Needs::kept(planning.needs);
         let parameters = planning.parameters;
         made.named = context.tables.take_names();
         let planned = planned.map_err(|error| preceded(error, &warnings, statement, context))?;

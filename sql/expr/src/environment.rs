@@ -68,7 +68,7 @@ pub trait Environment: catalog::Viewer + Variables {
         "NONE".to_string()
     }
     /// Counts how often the session's rights became others.
-    fn rights_state(&self) -> u64 {
+    fn rights_state(&self) -> u32 {
         0
     }
     /// Bits of `sql_mode`.

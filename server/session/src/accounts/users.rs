@@ -217,7 +217,7 @@ impl Core {
                 return Err(operation_failed(operation, &missing));
             }
             missing.iter().for_each(|name| core.note_unknown_account(name));
-            forget_roles(accounts, changes, None);
+            forget_roles(accounts, changes);
             Ok(())
         })
     }
@@ -280,12 +280,9 @@ fn is_own_default_role(core: &Core, alter: &AlterUser, name: &AccountName) -> bo
     alter.default_role.is_some() && alter.options.is_empty() && *name == core.env.rights.name
 }
 
-/// Takes roles that go from all that have them; in `changes` they are gone.
-fn forget_roles(accounts: &Accounts, changes: &mut Changes, only: Option<&AccountName>) {
-    let gone: Vec<AccountName> = match only {
-        Some(name) => vec![name.clone()],
-        None => changes.gone.clone(),
-    };
+/// Takes roles that go from all that have them.
+fn forget_roles(accounts: &Accounts, changes: &mut Changes) {
+    let gone = changes.gone.clone();
     let has = |account: &Account| gone.iter().any(|role| account.roles.contains_key(role));
     let having = accounts.all().iter().filter(|a| has(a) && !changes.gone.contains(&a.name));
     let names: Vec<AccountName> = having.map(|account| account.name.clone()).collect();
