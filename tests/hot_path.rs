@@ -5,12 +5,13 @@
 //! In a process of its own: the allocator counts, by thread.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod hot;
 
 use hot::{Conn, ROWS, Rig};
 use instrument::Consumer;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use stdx::{Ordering, SharedAtomic, class, shared_writes};
 
@@ -27,6 +28,12 @@ const FIGURES_BYTES_MAX: i64 = 256 << 10;
 const PREPARED_BYTES_MAX: i64 = 64 << 10;
 /// A slow machine runs as many as fit.
 const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What one test switches is looked at by the sessions of the other: they run one after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a thread did so far.
 #[derive(Clone, Copy)]
@@ -115,6 +122,7 @@ fn writes_of_update(conn: &mut Conn, name: &str, update: &str) -> f64 {
 
 #[test]
 fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
+    let _alone = alone();
     let counted = shared_writes_are_counted();
     if !counted {
         println!("a part is left out: shared writes are not counted (stdx/count-shared is off)");
@@ -195,6 +203,7 @@ fn common_statements() -> Vec<(String, usize)> {
 
 #[test]
 fn a_hundred_prepared_statements_take_little_of_a_session() {
+    let _alone = alone();
     let rig = Rig::new();
     let statements = common_statements();
     assert_eq!(statements.len(), 100);
