@@ -246,3 +246,34 @@ fn the_old_way_to_prove_oneself_is_an_option() {
     let peer = Peer { socket: without.socket().into(), ..peer };
     assert_eq!(TextClient::try_connect(&peer).unwrap_err().number, 1524);
 }
+
+#[test]
+fn a_connection_is_what_the_account_requires() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let made = "/CN=Limpid_8.4.0-Limpid-0.1.0_Auto_Generated_";
+    server.sql(&format!(
+        "CREATE USER tls REQUIRE SSL; CREATE USER x509 REQUIRE X509; \
+         CREATE USER subject REQUIRE SUBJECT '{made}Client_Certificate' AND ISSUER '{made}CA_Certificate'; \
+         CREATE USER other REQUIRE SUBJECT '/CN=other'"
+    ));
+    let data = temp.path().join("data");
+    let file = |option: &str, name: &str| format!("{option}={}", data.join(name).display());
+    let certificate = [file("--ssl-cert", "client-cert.pem"), file("--ssl-key", "client-key.pem")];
+    let comes_in = |user: &str, options: &[&str]| {
+        let mut client = server.tcp_client();
+        client.arg(format!("--user={user}")).args(options).args(["-e", "SELECT 1"]);
+        testkit::run(&mut client).ok
+    };
+    let with = ["--ssl", &certificate[0], &certificate[1]];
+    for (user, plain, secured, certified) in [
+        ("tls", false, true, true),
+        ("x509", false, false, true),
+        ("subject", false, false, true),
+        ("other", false, false, false),
+    ] {
+        assert_eq!(comes_in(user, &["--skip-ssl"]), plain, "{user} in clear");
+        assert_eq!(comes_in(user, &["--ssl"]), secured, "{user} over TLS");
+        assert_eq!(comes_in(user, &with), certified, "{user} with a certificate");
+    }
+}
