@@ -6,23 +6,13 @@ use crate::core::{Core, Phase, Written};
 use crate::errors::SessionError;
 use crate::hosts::Came;
 use crate::login::{Login, Progress};
-use crate::net::Net;
+use crate::net::NoClient;
 use crate::variables;
 use access::{AccountName, Client, Privileges, Rights};
 use executor::SqlError;
 use instrument::{Counter, count};
-use std::io;
 use std::sync::Arc;
 use wire::constants::Capabilities;
-
-/// What a client of `init_connect` gets: nothing, unless it fails.
-struct Unheard;
-
-impl Net for Unheard {
-    fn send(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 impl Core {
     /// Takes a packet of a client that has to prove who it is.
@@ -155,7 +145,6 @@ impl Core {
         self.env.set_rights(rights);
         let roles = self.roles_at_login(&accounts, account);
         self.env.activate_roles(&accounts, roles);
-
         Ok(())
     }
 
@@ -171,7 +160,7 @@ impl Core {
         }
         let before = Written::at(&self.reply.out);
         let multi = std::mem::replace(&mut self.protocol.multi_statements, true);
-        self.query(text.as_bytes(), &mut Unheard);
+        self.query(text.as_bytes(), &mut NoClient);
         self.protocol.multi_statements = multi;
         self.reply.withdraw(&before);
         if self.env.diagnostics.counts().1 > 0 {

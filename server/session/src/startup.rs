@@ -3,7 +3,7 @@
 use crate::access;
 use crate::deadlocks;
 use crate::login::Peer;
-use crate::net::Net;
+use crate::net::NoClient;
 use crate::process::Host;
 use crate::registry::Wake;
 use crate::server::Server;
@@ -11,7 +11,6 @@ use crate::session::Session;
 use crate::tuning;
 use crate::variables::Globals;
 use catalog::Catalog;
-use std::io;
 use std::sync::Arc;
 use tls::PasswordKeys;
 
@@ -37,9 +36,6 @@ impl Server {
     }
 }
 
-/// Nobody: what runs before the first client has none.
-struct NoClient;
-
 impl Wake for NoClient {
     fn wake(&self) {}
 
@@ -47,12 +43,6 @@ impl Wake for NoClient {
 
     fn is_lost(&self) -> bool {
         false
-    }
-}
-
-impl Net for NoClient {
-    fn send(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        Ok(())
     }
 }
 
