@@ -29,6 +29,12 @@ pub fn unix_micros() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// [`unix_micros`] as it is stored and subtracted: signed.
+#[must_use]
+pub fn now_us() -> i64 {
+    i64::try_from(unix_micros()).unwrap_or(i64::MAX)
+}
+
 /// Time that the calling thread spent on a processor, in nanoseconds: never 0.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {

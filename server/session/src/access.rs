@@ -6,7 +6,7 @@
 use crate::core::Core;
 use crate::env::Env;
 use crate::errors::SessionError;
-use crate::logins::{Use, exceeded};
+use crate::logins::{DAY_US, Use, exceeded};
 use crate::server::Server;
 use crate::variables::{self, Value};
 use access::{Account, AccountName, Lifetime, Require};
@@ -212,7 +212,6 @@ impl Core {
 
 /// Whether an account's password has to be changed.
 fn is_expired(account: &Account, server: &Server) -> bool {
-    const DAY_US: i64 = 24 * 3600 * 1_000_000;
     let days = match account.lifetime {
         Lifetime::Never => 0,
         Lifetime::Days(days) => i64::from(days),
@@ -220,7 +219,6 @@ fn is_expired(account: &Account, server: &Server) -> bool {
             i64::try_from(server.globals.number("default_password_lifetime")).unwrap_or(0)
         }
     };
-    let now_us = i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
-    let old = days > 0 && now_us >= account.changed_us.saturating_add(days * DAY_US);
+    let old = days > 0 && host::clock::now_us() >= account.changed_us.saturating_add(days * DAY_US);
     account.expired || (old && account.changed_us > 0)
 }

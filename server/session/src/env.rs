@@ -341,7 +341,7 @@ impl Env {
         if let Some(now) = self.now_us.get() {
             return now;
         }
-        let now = i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
+        let now = host::clock::now_us();
         self.now_us.set(Some(now));
         now
     }

@@ -298,7 +298,7 @@ impl Login {
                 let right = |secret: &[u8]| {
                     auth::check_native(&String::from_utf8_lossy(secret), &self.scramble, answer)
                 };
-                let right = account.is_some_and(|account| secrets(account).any(right));
+                let right = account.is_some_and(|account| account.secrets().any(right));
                 self.end(server, right)
             }
             (Plugin::CachingSha2, account) => {
@@ -320,7 +320,7 @@ impl Login {
         let password = clear.and_then(auth::clear_password).ok_or_else(|| self.denied(true))?;
         let Some(account) = self.account.as_deref() else { return Err(self.denied(true)) };
         let right = |secret: &&[u8]| auth::check_full(&String::from_utf8_lossy(secret), password);
-        let found = secrets(account).find(right);
+        let found = account.secrets().find(right);
         if let Some(secret) = found {
             server.logins.keep_digest(account, secret, auth::cached_digest(password));
         }
@@ -347,11 +347,6 @@ impl Login {
 fn is_empty_answer(answer: &[u8]) -> bool {
     // caching_sha2_password answers an empty password by one zero byte.
     answer.is_empty() || answer == [0]
-}
-
-/// What is stored for the passwords of an account: the present one, and one that was retained.
-fn secrets(account: &Account) -> impl Iterator<Item = &[u8]> {
-    [Some(&account.secret), account.second_secret.as_ref()].into_iter().flatten().map(Vec::as_slice)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::errors::SessionError;
 use access::{Account, AccountName, Limits};
 use executor::SqlError;
+use host::clock::now_us;
 use std::collections::HashMap;
 use sync::Mutex;
 use wire::auth::CachedDigest;
@@ -17,7 +18,7 @@ instrument::classes! {
 }
 
 const HOUR_US: i64 = 3_600_000_000;
-const DAY_US: i64 = 24 * HOUR_US;
+pub(crate) const DAY_US: i64 = 24 * HOUR_US;
 
 /// What is stored for a password, and its digest.
 type Digests = HashMap<AccountName, Vec<(Vec<u8>, CachedDigest)>>;
@@ -54,10 +55,6 @@ pub(crate) struct Logins {
     used: Mutex<HashMap<AccountName, Used>>,
 }
 
-fn now_us() -> i64 {
-    i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX)
-}
-
 impl Logins {
     pub fn new() -> Logins {
         Logins {
@@ -71,18 +68,14 @@ impl Logins {
     pub fn digests(&self, account: &Account) -> Vec<CachedDigest> {
         let digests = self.digests.lock();
         let Some(known) = digests.get(&account.name) else { return Vec::new() };
-        let stored =
-            |of: &Vec<u8>| *of == account.secret || account.second_secret.as_ref() == Some(of);
-        known.iter().filter(|(of, _)| stored(of)).map(|(_, digest)| *digest).collect()
+        known.iter().filter(|(of, _)| account.stores(of)).map(|(_, digest)| *digest).collect()
     }
 
     /// Remembers the digest of what is stored for an account's password.
     pub fn keep_digest(&self, account: &Account, stored: &[u8], digest: CachedDigest) {
         let mut digests = self.digests.lock();
         let known = digests.entry(account.name.clone()).or_default();
-        let is_stored =
-            |of: &Vec<u8>| *of == account.secret || account.second_secret.as_ref() == Some(of);
-        known.retain(|(of, _)| is_stored(of) && of != stored);
+        known.retain(|(of, _)| account.stores(of) && of != stored);
         known.push((stored.to_vec(), digest));
     }
 

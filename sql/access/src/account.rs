@@ -110,6 +110,16 @@ impl Account {
     pub fn new(name: AccountName, plugin: &str) -> Account {
         Account { name, plugin: plugin.to_string(), ..Account::default() }
     }
+
+    /// What is stored for its passwords: the present one, and one that was retained.
+    pub fn secrets(&self) -> impl Iterator<Item = &[u8]> {
+        [Some(&self.secret), self.second_secret.as_ref()].into_iter().flatten().map(Vec::as_slice)
+    }
+
+    /// Whether this is stored for one of its passwords.
+    pub fn stores(&self, secret: &[u8]) -> bool {
+        self.secrets().any(|stored| stored == secret)
+    }
 }
 
 impl fmt::Debug for Account {

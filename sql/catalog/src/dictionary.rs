@@ -333,7 +333,7 @@ impl Catalog {
 
     fn bootstrap(&self, client: &mut Client) -> Result<(), CatalogError> {
         let mut root = all_mighty(AccountName::new("root", "localhost"), "caching_sha2_password");
-        let granted_us = i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
+        let granted_us = host::clock::now_us();
         root.changed_us = granted_us;
         let proxy = ProxyGrant { with_grant: true, grantor: "boot@".into(), granted_us };
         root.grants.proxies.insert(AccountName::default(), proxy);

@@ -4,13 +4,13 @@
 //! there, unless CREATE is among it.
 
 use super::no_such_grant;
-use super::passwords::now_us;
 use crate::core::Core;
 use crate::errors::{self, SessionError};
 use access::{
     Account, AccountName, ColumnGrant, Denied, Grants, Privileges, ProxyGrant, TableName, privilege,
 };
 use executor::{SqlError, WarningLevel};
+use host::clock::now_us;
 use parser::ast::{self, Grant, GrantObject, Privilege, Revoke};
 
 /// What privileges are about.

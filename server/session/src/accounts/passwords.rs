@@ -2,14 +2,14 @@
 
 use crate::core::Core;
 use crate::errors::{self, SessionError};
+use crate::logins::DAY_US;
 use access::Account;
 use executor::{RowSink, SqlError};
+use host::clock::now_us;
 use parser::ast::{AccountSpec, Secret};
 use value::Datum;
 use wire::auth::Plugin;
 use wire::handshake::Scramble;
-
-const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// Characters of a random password.
 const ALPHABET: &[u8] =
@@ -42,11 +42,6 @@ impl<'a> NewPassword<'a> {
             retain_current: spec.retain_current,
         })
     }
-}
-
-/// Microseconds since 1970.
-pub(super) fn now_us() -> i64 {
-    i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX)
 }
 
 impl Core {

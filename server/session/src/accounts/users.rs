@@ -1,11 +1,12 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
-use super::passwords::{Made, NewPassword, now_us, refuse_factors};
+use super::passwords::{Made, NewPassword, refuse_factors};
 use super::{Changes, operation_failed, options};
 use crate::core::Core;
 use crate::errors::{self, SessionError};
 use access::{Account, AccountName, Accounts, Privileges};
 use executor::{SqlError, WarningLevel};
+use host::clock::now_us;
 use parser::ast::{self, AccountOption, AccountSpec, AlterUser, CreateUser, Secret, SetPassword};
 use wire::auth::Plugin;
 

@@ -90,7 +90,7 @@ impl Told {
             let Some(values) = &inner.system else { return Vec::new() };
             (values.clone(), inner.timestamp_us)
         };
-        let now_us = || i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
+        let now_us = host::clock::now_us;
         let one = |var: VarId| {
             let v = var.get();
             let value = match v.effect {

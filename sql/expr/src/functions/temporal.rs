@@ -320,7 +320,7 @@ fn now<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 }
 
 fn sysdate<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    let now = i64::try_from(host::clock::unix_micros()).unwrap_or(i64::MAX);
+    let now = host::clock::now_us();
     Ok(value_of(c.env.time_zone().to_local(now, shown(c))))
 }
 
