@@ -90,6 +90,10 @@ impl<R: Default> Ring<R> {
         if self.records.len() < records_max && memory.try_take(size_of::<R>()) {
             self.memory = Some(memory);
             self.next = self.records.len();
+            if self.next == self.records.capacity() {
+                // Twice as many, but no more than there will ever be: most rings have ten.
+                self.records.reserve_exact(self.next.max(1).min(records_max - self.next));
+            }
             self.records.push(R::default());
         } else {
             self.next = 0;

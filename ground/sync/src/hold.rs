@@ -8,7 +8,7 @@
 
 use crate::now_ns;
 use instrument::{Class, LATCH_INSTRUMENTS};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 /// Holds of one thread at a time; one beyond them is not measured. A mini-transaction holds a few dozen.
 const HOLDS_MAX: usize = 64;
@@ -29,17 +29,27 @@ struct Holds {
     entries: [Cell<Entry>; HOLDS_MAX],
 }
 
-const NONE: Entry = Entry { object: 0, class: None, waited_ns: 0, since_ns: 0 };
-
-thread_local! {
-    static HOLDS: Holds = const {
-        Holds {
+impl Holds {
+    fn new() -> Box<Holds> {
+        Box::new(Holds {
             window: Cell::new(0),
             waited: Cell::new((0, 0)),
             len: Cell::new(0),
             entries: [const { Cell::new(NONE) }; HOLDS_MAX],
-        }
-    };
+        })
+    }
+}
+
+const NONE: Entry = Entry { object: 0, class: None, waited_ns: 0, since_ns: 0 };
+
+thread_local! {
+    /// Made when it is first needed: few threads do, and each that waits for a client would keep two kilobytes more.
+    static HOLDS: OnceCell<Box<Holds>> = const { OnceCell::new() };
+}
+
+/// Does something with the holds of the calling thread; `None`: it is about to end.
+fn with_holds<R>(f: impl FnOnce(&Holds) -> R) -> Option<R> {
+    HOLDS.try_with(|holds| f(holds.get_or_init(Holds::new))).ok()
 }
 
 /// A hold that is about to end; [`Ended::count`] it when it has.
@@ -77,13 +87,13 @@ pub(crate) fn ending(class: &'static Class, object: usize) -> Option<Ended> {
 pub(crate) fn waited(class: &'static Class, object: usize, wait_ns: u64) {
     if class.held() {
         // A wait of no time was one all the same.
-        HOLDS.with(|h| h.waited.set((object, wait_ns.max(1))));
+        with_holds(|h| h.waited.set((object, wait_ns.max(1))));
     }
 }
 
 /// The latch at `object`, which this thread holds, is one of another class.
 pub(crate) fn is_of(object: usize, class: &'static Class) {
-    HOLDS.with(|h| {
+    with_holds(|h| {
         let held = h.entries[..h.len.get()].iter().rev().find(|e| e.get().object == object);
         if let Some(entry) = held {
             entry.set(Entry { class: Some(class), ..entry.get() });
@@ -98,7 +108,7 @@ pub(crate) fn begin(class: &'static Class, object: usize) {
     if !class.held() {
         return;
     }
-    HOLDS.with(|h| {
+    with_holds(|h| {
         let window = instrument::window();
         if h.window.replace(window) != window {
             h.len.set(0);
@@ -117,7 +127,7 @@ pub(crate) fn begin(class: &'static Class, object: usize) {
 #[cold]
 fn end(object: usize) -> Option<Ended> {
     let now_ns = now_ns();
-    HOLDS.with(|h| {
+    let ended = with_holds(|h| {
         let (len, window) = (h.len.get(), h.window.get());
         let at = h.entries[..len].iter().rposition(|e| e.get().object == object)?;
         let entry = h.entries[at].get();
@@ -129,5 +139,6 @@ fn end(object: usize) -> Option<Ended> {
         let class = entry.class.filter(|_| window == instrument::window())?;
         let held_ns = now_ns.saturating_sub(entry.since_ns);
         Some(Ended { class, window, waited_ns: entry.waited_ns, held_ns })
-    })
+    });
+    ended.flatten()
 }

@@ -3,7 +3,7 @@
 //! 1. A statement costs two system calls: `recv(MSG_DONTWAIT)` and `send`. `poll` is called only when there
 //!    is nothing to read, so that a busy client is answered without a second context switch.
 //! 2. A panic ends the session, not the server: the session rolls back and the panic's line is in the log.
-//! 3. Every wait for the client has a time-out, and ends when the session is killed; a login has one for all its packets,
+//! 3. What a connection seldom does has frames of its own, so that the stack of one that waits is two pages of memory. 4. Every wait for the client has a time-out, and ends when the session is killed; a login has one for all its packets,
 //!    however slowly they come.
 
 use host::watched;
@@ -189,7 +189,7 @@ enum Lost {
 }
 
 /// A session whose client is silent for so long gives memory back.
-const RESTS_AFTER: Duration = Duration::from_secs(10);
+const RESTS_AFTER: Duration = Duration::from_secs(5);
 
 /// Serves a client until it leaves. `session` has written its greeting.
 /// `proxied`: a header of the PROXY protocol may come before its first packet.
@@ -204,18 +204,22 @@ pub fn serve(process: &Process, mut session: Box<Session>, socket: &Socket, prox
     let id = session.id();
     match ended {
         Ok(lost) => report(process, &session, &lost),
-        Err(_) => {
-            let text = format!("Connection {id} ended by a bug; it was rolled back, others go on.");
-            process.log.write(Severity::Error, "MY-010000", &text);
-        }
+        Err(_) => report_bug(process, id, "ended by a bug; it was rolled back, others go on"),
     }
     // Rolling back may meet the same bug again.
     if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
-        let text = format!("Connection {id} could not be rolled back in the foreground.");
-        process.log.write(Severity::Error, "MY-010000", &text);
+        report_bug(process, id, "could not be rolled back in the foreground");
     }
 }
 
+#[cold]
+#[inline(never)]
+fn report_bug(process: &Process, id: u64, what: &str) {
+    process.log.write(Severity::Error, "MY-010000", &format!("Connection {id} {what}."));
+}
+
+#[cold]
+#[inline(never)]
 fn report(process: &Process, session: &Session, lost: &Lost) {
     let why = match lost {
         Lost::Quit => return,
@@ -245,6 +249,7 @@ fn talk(session: &mut Session, socket: &Socket, proxied: bool) -> Lost {
 
 /// Greets, and takes what a proxy says of the client, if it says anything; whether something of the client has come with it.
 #[cold]
+#[inline(never)]
 fn take_header(session: &mut Session, line: &mut Line<'_>) -> Result<bool, Lost> {
     answer(session, line)?;
     let mut bytes = Vec::new();
@@ -358,6 +363,7 @@ fn receive(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
 
 /// Waits for a client that has been silent, and keeps little meanwhile; false when the time is over.
 #[cold]
+#[inline(never)]
 fn sleep(session: &mut Session, line: &mut Line<'_>, left: Duration) -> io::Result<bool> {
     session.rest();
     line.rest();

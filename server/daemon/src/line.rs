@@ -71,6 +71,8 @@ impl<'s> Line<'s> {
     }
 
     /// What comes and goes is compressed from now on; `early`: what has come already.
+    #[cold]
+    #[inline(never)]
     pub fn compress(&mut self, algorithm: Algorithm, early: Vec<u8>) {
         self.compressed = Some(Box::new(Compressed::new(algorithm, early)));
         self.plain = false;
@@ -113,6 +115,8 @@ impl<'s> Line<'s> {
     ///
     /// # Errors
     /// The client goes, takes too long, or does not keep to the protocol, of which it is told.
+    #[cold]
+    #[inline(never)]
     pub fn secure(&mut self, session: &mut Session) -> io::Result<()> {
         let (context, early) = session.secure().ok_or(io::ErrorKind::InvalidData)?;
         let mut channel = Box::new(Channel::new(&context)?);

@@ -91,8 +91,8 @@ pub struct Client {
     /// What it purges with, once it has.
     purger: Option<Box<Purger>>,
     buffers: Buffers,
-    scan: Reader,
-    scanned: Vec<u8>,
+    /// For scans of its own, once there was one: a reader, and the row that it has found.
+    scan: Option<Box<(Reader, Vec<u8>)>>,
 }
 
 impl Client {
@@ -120,8 +120,7 @@ impl Client {
             cached: None,
             purger: None,
             buffers: Buffers::default(),
-            scan: Reader::new(),
-            scanned: Vec::new(),
+            scan: None,
         })
     }
 
@@ -671,7 +670,9 @@ impl Client {
         high: Bound<&[u8]>,
     ) -> Result<Scan<'a>> {
         let viewer = Viewer { engine: &self.engine, eyes: self.eyes_of_latest() };
-        Scan::open(viewer, table, index, (low, high), &mut self.scan, &mut self.scanned)
+        let room = self.scan.get_or_insert_with(|| Box::new((Reader::new(), Vec::new())));
+        let (reader, row) = &mut **room;
+        Scan::open(viewer, table, index, (low, high), reader, row)
     }
 
     /// Makes files without names.

@@ -19,7 +19,7 @@ const CLIENTS: [u32; 5] = [1, 8, 64, 256, 1024];
 /// Connections that are idle.
 const IDLE: usize = 10_000;
 /// After that time an idle one has given back what it does not need.
-const IDLE_FOR: Duration = Duration::from_secs(13);
+const IDLE_FOR: Duration = Duration::from_secs(10);
 /// What the null server may cost a query.
 const NULL_INSTRUCTIONS_MAX: f64 = 300.0;
 const NULL_CALLS_MAX: f64 = 2.1;
