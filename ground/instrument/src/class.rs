@@ -100,6 +100,9 @@ pub(crate) const LOST: u16 = u16::MAX - 1;
 /// Kinds, and how many classes each has room for.
 pub(crate) const KINDS: usize = ClassKind::Thread as usize + 1;
 
+/// Classes of memory that sessions keep: the first numbers of memory are theirs.
+pub(crate) const SESSION_MEMORIES: u16 = 8;
+
 impl ClassKind {
     /// The number of the first class of this kind, and for how many there is room: MySQL's
     /// `performance_schema_max_..._classes`.
@@ -110,9 +113,10 @@ impl ClassKind {
             Self::Cond => (450, 150),
             Self::File => (600, 80),
             Self::Socket => (680, 10),
-            Self::TableIo => (690, 4),
-            Self::Lock => (694, 8),
-            Self::Wait => (702, 8),
+            Self::Wait => (690, 8),
+            // What most sessions use comes from here on to the stages: it lies apart in their pages.
+            Self::TableIo => (698, 4),
+            Self::Lock => (702, 8),
             Self::Idle => (710, 1),
             Self::Transaction => (711, 1),
             Self::Stage => (712, 175),
@@ -167,6 +171,8 @@ pub struct Class {
     /// Flags at level [`Level::Default`].
     base: AtomicU8,
     across_io: bool,
+    /// Memory that sessions keep: it has a row in their pages.
+    of_sessions: bool,
 }
 
 impl Class {
@@ -180,6 +186,7 @@ impl Class {
             set: AtomicU8::new(kind.default_flags()),
             base: AtomicU8::new(kind.default_flags()),
             across_io: false,
+            of_sessions: false,
         }
     }
 
@@ -191,6 +198,27 @@ impl Class {
     /// Whether its latches may be held while a file is read or written, as its declaration says.
     pub const fn is_held_across_io(&self) -> bool {
         self.across_io
+    }
+
+    /// A class of memory that sessions keep.
+    pub(crate) const fn of_sessions(mut self) -> Self {
+        self.of_sessions = true;
+        self
+    }
+
+    /// Whether sessions keep this memory.
+    pub(crate) const fn is_of_sessions(&self) -> bool {
+        self.of_sessions
+    }
+
+    /// The first number that it may have, and for how many like it there is room.
+    pub(crate) const fn numbers(&self) -> (u16, u16) {
+        let (first, room) = self.kind.numbers();
+        match self.kind {
+            ClassKind::Memory if self.of_sessions => (first, SESSION_MEMORIES),
+            ClassKind::Memory => (first + SESSION_MEMORIES, room - SESSION_MEMORIES),
+            _ => (first, room),
+        }
     }
 
     /// Kind.

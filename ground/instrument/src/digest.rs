@@ -103,6 +103,8 @@ pub struct DigestRow {
     histogram: Histogram,
     /// What it had when histograms were emptied last; changed under the digest's mutex.
     histogram_before: Mutex<Buckets>,
+    /// What it had when the histogram of all statements was emptied last; changed under the mutex of [`TIMES`].
+    times_before: Mutex<Buckets>,
     last_ns: Tally,
     sample_ns: Tally,
     sample_end_ns: Tally,
@@ -163,6 +165,17 @@ impl DigestRow {
         }
     }
 
+    /// Adds its statements by time, but for those that were there when that figure was emptied.
+    fn add_times(&self, times: &mut Buckets) {
+        times.add_histogram(&self.histogram, &lock(&self.times_before));
+    }
+
+    /// As [`Self::add_times`], and they are not added again. The mutex of [`TIMES`] is locked.
+    fn tell_times(&self, times: &mut Buckets) {
+        self.add_times(times);
+        *lock(&self.times_before) = Buckets::of(&self.histogram);
+    }
+
     #[cold]
     fn take_sample(&self, ns: u64, end_ns: u64, text: &[u8]) {
         self.sample_ns.set(ns);
@@ -181,6 +194,9 @@ struct Table {
     /// What found no room.
     others: Option<Arc<Digest>>,
 }
+
+/// Statements by time, of rows that are not written any more; comes before all other mutexes here.
+static TIMES: Mutex<Buckets> = Mutex::new(Buckets::new());
 
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -381,6 +397,7 @@ impl Digest {
             statements: StatementRow::default(),
             histogram: Histogram::default(),
             histogram_before: Mutex::default(),
+            times_before: Mutex::default(),
             last_ns: Tally::default(),
             sample_ns: Tally::default(),
             sample_end_ns: Tally::default(),
@@ -392,6 +409,8 @@ impl Digest {
 
     /// A row is not written any more.
     fn fold(&self, row: &DigestRow) {
+        let mut times = lock(&TIMES);
+        row.tell_times(&mut times);
         let mut state = lock(&self.state);
         let place = row.place.load(Relaxed);
         state.rows.swap_remove(place);
@@ -405,9 +424,7 @@ impl Digest {
         let mut state = lock(&self.state);
         state.ended.histogram = Buckets::default();
         for row in &state.rows {
-            let mut now = Buckets::default();
-            now.add_histogram(&row.histogram, &Buckets::default());
-            *lock(&row.histogram_before) = now;
+            *lock(&row.histogram_before) = Buckets::of(&row.histogram);
         }
     }
 
@@ -446,11 +463,37 @@ pub struct DigestReport {
     pub totals: DigestTotals,
 }
 
+/// All digests, those among them that found no room.
+fn list() -> Vec<Arc<Digest>> {
+    with_table(|table| table.others.iter().chain(table.digests.values()).cloned().collect())
+}
+
+/// The rows of all sessions.
+fn for_each_row(mut each: impl FnMut(&DigestRow)) {
+    for digest in list() {
+        lock(&digest.state).rows.iter().for_each(|row| each(row));
+    }
+}
+
+/// Statements that have a digest, of all sessions, by time. Those without are in the sessions' pages.
+pub fn digest_times() -> Buckets {
+    let told = lock(&TIMES);
+    let mut times = told.clone();
+    for_each_row(|row| row.add_times(&mut times));
+    times
+}
+
+/// Begins [`digest_times`] anew.
+pub(crate) fn empty_digest_times() {
+    let mut told = lock(&TIMES);
+    for_each_row(|row| row.tell_times(&mut told));
+    *told = Buckets::new();
+}
+
 /// All digests.
 pub fn digests() -> Vec<DigestReport> {
     registry::settle();
-    let list: Vec<Arc<Digest>> =
-        with_table(|table| table.others.iter().chain(table.digests.values()).cloned().collect());
+    let list = list();
     let report = |digest: &Arc<Digest>| DigestReport {
         key: digest.key.clone(),
         text: digest.text.clone(),
@@ -464,13 +507,14 @@ pub fn digests() -> Vec<DigestReport> {
 
 /// Empties the histograms of all digests; everything else of them stays.
 pub fn empty_digest_histograms() {
-    let list: Vec<Arc<Digest>> =
-        with_table(|table| table.others.iter().chain(table.digests.values()).cloned().collect());
-    list.iter().for_each(|digest| digest.empty_histogram());
+    list().iter().for_each(|digest| digest.empty_histogram());
 }
 
 /// Forgets all digests.
 pub fn forget_digests() {
+    // Their rows are found no more: what they get until their sessions notice is told when those fold them.
+    let mut told = lock(&TIMES);
+    for_each_row(|row| row.tell_times(&mut told));
     with_table(|table| {
         table.digests.clear();
         table.others = None;
@@ -550,12 +594,38 @@ mod tests {
         assert_eq!((of(&mut digests, 6), of(&mut digests, 7)), (first, second));
     }
 
+    fn times_of_all_statements_are_those_of_their_digests() {
+        let all = || digest_times().count_until(449);
+        empty_digest_times();
+        let (mut a, mut b) = (SessionDigests::default(), SessionDigests::default());
+        let (of_a, of_b) = (a.place(&key(11), "SELECT ?", 5), b.place(&key(11), "SELECT ?", 9));
+        add(&a, of_a, 20_000, b"SELECT 1");
+        add(&b, of_b, 9_000, b"SELECT 2");
+        assert_eq!((all(), digest_times().count_until(0)), (2, 1));
+        b.rest();
+        assert_eq!(all(), 2, "what a session leaves counts as before");
+        empty_digest_histograms();
+        assert_eq!(all(), 2, "those of the digests are emptied apart");
+        empty_digest_times();
+        assert_eq!((all(), report(11).unwrap().totals.statements.stat.count), (0, 2));
+        add(&a, of_a, 20_000, b"SELECT 3");
+        forget_digests();
+        assert_eq!(all(), 1, "digests may be forgotten");
+        // A statement that was running meanwhile.
+        add(&a, of_a, 20_000, b"SELECT 4");
+        drop(a);
+        assert_eq!(all(), 2);
+        empty_digest_times();
+        assert_eq!(all(), 0);
+    }
+
     // One test: what it counts, and the limits, are the process's.
     #[test]
     fn digests_add_up_over_sessions_are_forgotten_and_find_no_room() {
         let _alone = lock(&crate::EMPTIES);
         a_sample_a_little_longer_than_the_one_before_takes_its_memory();
         a_row_is_found_again_after_its_place_was_forgotten();
+        times_of_all_statements_are_those_of_their_digests();
         let (mut a, mut b) = (SessionDigests::default(), SessionDigests::default());
         let (of_a, of_b) = (a.place(&key(1), "SELECT ?", 5), b.place(&key(1), "SELECT ?", 9));
         assert_eq!(a.place(&key(1), "SELECT ?", 5), of_a);

@@ -99,6 +99,13 @@ impl Buckets {
         Buckets(Vec::new())
     }
 
+    /// What a histogram has.
+    pub(crate) fn of(histogram: &Histogram) -> Buckets {
+        let mut now = Buckets::new();
+        now.add_histogram(histogram, &Buckets::new());
+        now
+    }
+
     /// Adds others.
     pub fn add(&mut self, other: &Buckets) {
         other.0.iter().for_each(|(bucket, n)| self.add_to(*bucket, *n));

@@ -68,8 +68,8 @@ pub use consumers::{Consumer, Consumers, consumers, consumes, switch_consumer};
 pub use counter::Counter;
 pub use digest::{
     Digest, DigestKey, DigestPlace, DigestReport, DigestRow, DigestTotals, Sample, SessionDigests,
-    digests, digests_lost, empty_digest_histograms, forget_digests, forget_digests_lost,
-    set_digest_limits,
+    digest_times, digests, digests_lost, empty_digest_histograms, forget_digests,
+    forget_digests_lost, set_digest_limits,
 };
 pub use errors::{ERROR, ErrorName, ErrorTotals, errors};
 pub use figures::{Figures, PageFigures};

@@ -3,12 +3,13 @@
 //! 1. An instrument is listed when it counts for the first time. 2. Figures are shared: memory is taken and given back in
 //! pieces so large, or so seldom, that nobody notices. 3. Whoever has a piece knows how much of it was counted
 //! ([`MemoryUse::set`]): what was taken while the instrument was off is not given back, and what was counted is, whether it is
-//! on or off by then. 4. What sessions keep ([`SessionMemory`]) is counted in their pages as well. 5. Under the registry's
+//! on or off by then. 4. What sessions keep ([`SessionMemory`]) is counted in their pages as well:
+//! there is room for [`SESSION_MEMORIES`](crate::class::SESSION_MEMORIES) of them. 5. Under the registry's
 //! mutex memory is only given back: no class is registered by that.
 
 use crate::registry::page;
 use crate::statement::same;
-use crate::{Class, MemoryClass};
+use crate::{Class, ClassKind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use stdx::lock;
@@ -69,7 +70,7 @@ impl Amount {
 /// An instrument of memory, with its figures: declared as a `static`.
 #[derive(Debug)]
 pub struct MemoryUse {
-    class: MemoryClass,
+    class: Class,
     is_listed: AtomicBool,
     pieces: Amount,
     bytes: Amount,
@@ -81,7 +82,7 @@ impl MemoryUse {
     /// One that has counted nothing.
     pub const fn new(name: &'static str) -> MemoryUse {
         MemoryUse {
-            class: MemoryClass::new(name),
+            class: Class::new(name, ClassKind::Memory),
             is_listed: AtomicBool::new(false),
             pieces: Amount::new(),
             bytes: Amount::new(),
@@ -90,7 +91,12 @@ impl MemoryUse {
 
     /// Its class.
     pub const fn class(&self) -> &Class {
-        self.class.class()
+        &self.class
+    }
+
+    const fn of_sessions(mut self) -> MemoryUse {
+        self.class = self.class.of_sessions();
+        self
     }
 
     fn is_counted(&'static self) -> bool {
@@ -163,7 +169,7 @@ impl SessionMemory {
             is_controlled &= !same(NOT_CONTROLLED[n].as_bytes(), 0, name.as_bytes(), 0);
             n += 1;
         }
-        SessionMemory { all: MemoryUse::new(name), is_controlled }
+        SessionMemory { all: MemoryUse::new(name).of_sessions(), is_controlled }
     }
 
     /// Its class.
@@ -297,7 +303,7 @@ pub struct MemoryReport {
 pub fn memory_reports() -> Vec<MemoryReport> {
     let listed = lock(&LISTED).clone();
     let report = |memory: &&'static MemoryUse| MemoryReport {
-        class: memory.class.class(),
+        class: memory.class(),
         pieces: memory.pieces.totals(),
         bytes: memory.bytes.totals(),
     };

@@ -2,7 +2,7 @@
 //!
 //! 1. One writer at a time ([`crate::stat`]). A class has its row by its number; one without a row counts nowhere.
 //! 2. All-zero bytes are a valid empty page: a page may lie in fresh anonymous memory and only the parts
-//!    that are used get backed by it.
+//!    that are used get backed by it. 3. What every session writes lies in the first 4 KB.
 
 use crate::errors::{ERROR_ROWS, ErrorRow, ErrorTotals, row_of};
 use crate::figures::{FIGURES, Figures, PageFigures};
@@ -14,7 +14,7 @@ use crate::registry;
 use crate::run::RunTotals;
 use crate::stage::StageWords;
 use crate::stat::{Stat, StatTotals, Tally, least};
-use crate::statement::{IS_SELDOM, STATEMENTS_MAX, StatementRow};
+use crate::statement::{IS_SELDOM, STATEMENTS_MAX, STATEMENTS_OF_ALL, StatementRow};
 use crate::transaction::{TransactionRow, TransactionTotals};
 use crate::{
     Class, ClassKind, Consumer, Counter, StatementEnd, StatementTotals, consumes, note_switch,
@@ -24,6 +24,8 @@ use std::collections::BTreeMap;
 /// Rows for classes in a page, by number: those of all kinds before stages. Each has a histogram.
 const ROWS: usize = rows_before(ClassKind::Stage);
 const STAGES: usize = ClassKind::Stage.numbers().1 as usize;
+/// From here on rows are of what most sessions use.
+const NEAR: usize = rows_before(ClassKind::TableIo);
 /// The row of waits for clients.
 const IDLE_ROW: usize = rows_before(ClassKind::Idle);
 /// Rows of latches, which are held.
@@ -73,12 +75,15 @@ pub struct CounterPage {
     emptied: [Tally; FIGURES],
     stage: StageWords,
     transactions: TransactionRow,
-    // What every session writes lies together: an idle one keeps as few pages of memory as can be.
     memory: PageMemory,
-    rows: [Row; ROWS],
-    stages: [Stat; STAGES],
+    /// Waits of kinds that most sessions have: tables, locks, the client.
+    near_rows: [Row; ROWS - NEAR],
+    /// Those of [`STATEMENTS_OF_ALL`](crate::statement::STATEMENTS_OF_ALL) come first.
     statements: [StatementRow; STATEMENTS_MAX],
-    /// Statements by the time that they took.
+    /// Those of other kinds.
+    rows: [Row; NEAR],
+    stages: [Stat; STAGES],
+    /// Statements without a digest by the time that they took.
     times: [Tally; STATEMENT_BUCKETS],
     histograms: [Histogram; ROWS],
     errors: [ErrorRow; ERROR_ROWS],
@@ -86,6 +91,12 @@ pub struct CounterPage {
     window: Tally,
     holds: [HoldRow; HOLDS],
 }
+
+// What every session writes lies together, in the first page of memory: an idle session keeps no more.
+const _: () = assert!(
+    std::mem::offset_of!(CounterPage, statements) + STATEMENTS_OF_ALL * size_of::<StatementRow>()
+        <= 4096
+);
 
 /// How a latch class was held, in one window of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -272,7 +283,7 @@ impl Totals {
         self.statements.get(usize::from(number)).copied().unwrap_or_default()
     }
 
-    /// Statements by the time that they took.
+    /// Statements without a digest by the time that they took; [`digest_times`](crate::digest_times) has the others.
     pub fn times(&self) -> &Buckets {
         &self.times
     }
@@ -428,7 +439,7 @@ impl CounterPage {
     #[inline(always)]
     pub fn add_use(&self, id: u16) {
         self.renew(Figures::Waits);
-        if let Some(row) = self.rows.get(usize::from(id)) {
+        if let Some(row) = self.wait_row(usize::from(id)) {
             row.count.add(1);
         }
     }
@@ -499,7 +510,7 @@ impl CounterPage {
     /// Adds events of a class that were counted elsewhere. Only the page's writer calls it.
     pub(crate) fn add_events(&self, id: u16, events: &StatTotals) {
         self.renew(Figures::Waits);
-        if let Some(row) = self.rows.get(usize::from(id)) {
+        if let Some(row) = self.wait_row(usize::from(id)) {
             row.count.add(events.count);
             row.waits.add_totals(events);
         }
@@ -562,7 +573,7 @@ impl CounterPage {
         }
     }
 
-    /// Adds a statement to those that took about as long. Only the page's writer calls it, under a present
+    /// Adds a statement without a digest to those that took about as long. Only the page's writer calls it, under a present
     /// [`Plan`](crate::Plan).
     #[inline(always)]
     pub fn add_time(&self, bucket: usize) {
@@ -648,7 +659,7 @@ impl CounterPage {
     /// Adds one timed wait or event of a class. Only the page's writer calls it.
     pub fn add_wait(&self, id: u16, wait_ns: u64) {
         self.renew(Figures::Waits);
-        let Some(row) = self.rows.get(usize::from(id)) else { return };
+        let Some(row) = self.wait_row(usize::from(id)) else { return };
         row.waits.add(wait_ns);
         if let Some(histogram) = self.histograms.get(usize::from(id)) {
             histogram[bucket_of(wait_ns)].add(1);
@@ -659,7 +670,7 @@ impl CounterPage {
     /// [`Plan`](crate::Plan).
     #[inline(always)]
     pub fn add_idle(&self, ns: Option<u64>) {
-        let row = &self.rows[IDLE_ROW];
+        let row = &self.near_rows[IDLE_ROW - NEAR];
         row.count.add(1);
         if let Some(ns) = ns {
             row.waits.add(ns);
@@ -739,8 +750,16 @@ impl CounterPage {
         all.filter(|(_, totals)| totals.stat.count != 0)
     }
 
+    #[inline(always)]
+    fn wait_row(&self, row: usize) -> Option<&Row> {
+        match row.checked_sub(NEAR) {
+            Some(near) => self.near_rows.get(near),
+            None => self.rows.get(row),
+        }
+    }
+
     fn row(&self, row: usize, get: impl Fn(&Tally) -> u64) -> ClassTotals {
-        let Some(r) = self.rows.get(row) else { return ClassTotals::default() };
+        let Some(r) = self.wait_row(row) else { return ClassTotals::default() };
         let StatTotals { count, ns_sum, ns_min, ns_max } = r.waits.read(&get);
         let histogram = match self.histograms.get(row) {
             Some(buckets) if count != 0 => std::array::from_fn(|b| get(&buckets[b])),

@@ -6,11 +6,12 @@
 //! it kept at most beyond what the session had when the statement before ended.
 
 use crate::ClassKind;
+use crate::class::SESSION_MEMORIES;
 use crate::memory::{AmountTotals, MemoryTotals};
 use crate::stat::Tally;
 
 /// Instruments of memory for which there is a row, by number.
-const ROWS: usize = 64;
+const ROWS: usize = SESSION_MEMORIES as usize;
 
 /// Amounts taken and given back, and between which bounds what is used was.
 #[derive(Debug, Default)]

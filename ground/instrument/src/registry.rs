@@ -16,6 +16,7 @@
 
 use crate::class::{DECLARED, KINDS, LOST};
 use crate::consumers::{Consumer, consumers, consumes, store};
+use crate::digest::empty_digest_times;
 use crate::errors::ERROR;
 use crate::figures::{FIGURES, Figures, PageFigures};
 use crate::history::SessionRuns;
@@ -40,6 +41,8 @@ use stdx::lock;
 pub(crate) struct Registry {
     /// Classes of each kind, and those of them for which there was no room.
     counts: [(u16, u64); KINDS],
+    /// The same of memory that sessions keep; of all memory `counts` has the rest.
+    session_memories: (u16, u64),
     /// Places of pages that ended are used again.
     pages: Vec<Option<Registered>>,
     passes: Vec<Pass>,
@@ -140,6 +143,7 @@ impl Registered {
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     counts: [(0, 0); KINDS],
+    session_memories: (0, 0),
     pages: Vec::new(),
     passes: Vec::new(),
     passes_begun: 0,
@@ -176,6 +180,10 @@ pub fn empty(figures: Figures) {
     let kept = registry.pages.iter_mut().flatten().filter_map(|page| page.kept.as_mut());
     kept.for_each(|kept| kept.empty(figures));
     registry.passes.iter_mut().for_each(|pass| pass.totals.empty(figures));
+    drop(registry);
+    if figures == Figures::Times {
+        empty_digest_times();
+    }
 }
 
 crate::classes! {
@@ -231,8 +239,11 @@ fn assign_locked(registry: &mut Registry, class: &'static Class) -> u16 {
         class.set_id(LOST);
         return LOST;
     }
-    let (first, room) = class.kind().numbers();
-    let (count, lost) = &mut registry.counts[class.kind() as usize];
+    let (first, room) = class.numbers();
+    let (count, lost) = match class.is_of_sessions() {
+        true => &mut registry.session_memories,
+        false => &mut registry.counts[class.kind() as usize],
+    };
     let len = CLASSES_LEN.load(Relaxed);
     if *count == room || len == CLASSES_MAX {
         *lost += 1;
@@ -290,7 +301,9 @@ pub(crate) fn ids() -> impl Iterator<Item = u16> {
 
 /// How many classes of a kind found no room: `Performance_schema_..._classes_lost`.
 pub fn lost(kind: ClassKind) -> u64 {
-    registry().counts[kind as usize].1
+    let registry = registry();
+    let of_sessions = if kind == ClassKind::Memory { registry.session_memories.1 } else { 0 };
+    registry.counts[kind as usize].1 + of_sessions
 }
 
 /// The level that all instruments and consumers are at; `None` where they are set otherwise.

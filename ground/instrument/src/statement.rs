@@ -6,12 +6,15 @@
 
 use crate::run::RunTotals;
 use crate::stat::{Stat, StatTotals, Tally};
-use crate::statement_names::NAMES;
 pub use crate::statement_names::STATEMENTS;
+use crate::statement_names::{FIRST, NAMES};
 use crate::{Counter, CounterPage};
 
 /// Statement instruments for which there is room.
 pub const STATEMENTS_MAX: usize = 220;
+
+/// The first so many are those that most sessions run.
+pub(crate) const STATEMENTS_OF_ALL: usize = FIRST.len();
 
 const _: () = assert!(NAMES.len() <= STATEMENTS_MAX, "statement instruments without rows");
 

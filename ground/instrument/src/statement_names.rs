@@ -3,9 +3,13 @@
 use crate::StatementClass;
 
 macro_rules! classes {
-    (sql: [$($sql:literal,)*] com: [$($com:literal,)*] other: [$($other:literal,)*]) => {
+    (first: [$($first:literal,)*] sql: [$($sql:literal,)*] com: [$($com:literal,)*] other: [$($other:literal,)*]) => {
+        /// The names of those that come first.
+        pub(crate) const FIRST: &[&str] = &[$($first),*];
+
         /// The names of [`STATEMENTS`].
         pub(crate) const NAMES: &[&str] = &[
+            $(concat!("statement/", $first),)*
             $(concat!("statement/sql/", $sql),)*
             $(concat!("statement/com/", $com),)*
             $(concat!("statement/", $other),)*
@@ -13,6 +17,7 @@ macro_rules! classes {
 
         /// Every statement instrument; the place is its row's number.
         pub static STATEMENTS: [StatementClass; NAMES.len()] = [
+            $(StatementClass::new(concat!("statement/", $first)),)*
             $(StatementClass::new(concat!("statement/sql/", $sql)),)*
             $(StatementClass::new(concat!("statement/com/", $com)),)*
             $(StatementClass::new(concat!("statement/", $other)),)*
@@ -21,6 +26,9 @@ macro_rules! classes {
 }
 
 classes! {
+    // What idle sessions have done most: their rows lie beside what every session writes.
+    first: ["sql/select", "sql/set_option", "com/Execute",
+    ]
     sql: [
         "alter_db", "alter_event", "alter_function", "alter_instance", "alter_procedure",
         "alter_resource_group", "alter_server", "alter_table", "alter_tablespace", "alter_user",
@@ -39,7 +47,7 @@ classes! {
         "optimize", "preload_keys", "prepare_sql", "purge", "purge_before_date", "release_savepoint",
         "rename_table", "rename_user", "repair", "replace", "replace_select", "replica_start",
         "replica_stop", "reset", "resignal", "restart", "revoke", "revoke_all", "revoke_roles",
-        "rollback", "rollback_to_savepoint", "savepoint", "select", "set_option", "set_password",
+        "rollback", "rollback_to_savepoint", "savepoint", "set_password",
         "set_resource_group", "set_role", "show_binary_log_status", "show_binlog_events",
         "show_binlogs", "show_charsets", "show_collations", "show_create_db", "show_create_event",
         "show_create_func", "show_create_proc", "show_create_table", "show_create_trigger",
@@ -56,7 +64,7 @@ classes! {
     ]
     com: [
         "Binlog Dump", "Binlog Dump GTID", "Change user", "Close stmt", "Connect", "Connect Out",
-        "Create DB", "Daemon", "Debug", "Delayed insert", "Drop DB", "Error", "Execute", "Fetch",
+        "Create DB", "Daemon", "Debug", "Delayed insert", "Drop DB", "Error", "Fetch",
         "Field List", "Group Replication Data Stream subscription", "Init DB", "Kill", "Long Data",
         "Ping", "Prepare", "Processlist", "Quit", "Refresh", "Register Replica", "Reset Connection",
         "Reset stmt", "Set option", "Shutdown", "Sleep", "Statistics", "Table Dump", "Time",

@@ -302,9 +302,9 @@ impl Events {
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
         let bucket = bucket_of_statement(ns);
-        page.add_time(bucket);
-        if let Some(row) = row {
-            row.note(ns, bucket, ended.now_ns, ended.text);
+        match row {
+            Some(row) => row.note(ns, bucket, ended.now_ns, ended.text),
+            None => page.add_time(bucket),
         }
         let own = self.transactions.take_own();
         let own = if self.plan.transactions { own } else { OwnTransaction::NONE };
@@ -367,9 +367,9 @@ impl Events {
             let row = self.digest.and_then(|place| self.digests.row(place));
             history.count_apart(self.instrument, (ended.prepared, row), &end, page);
             let bucket = bucket_of_statement(took_ns);
-            page.add_time(bucket);
-            if let Some(row) = row {
-                row.note(end.ns.unwrap_or(0), bucket, ended.now_ns, ended.text);
+            match row {
+                Some(row) => row.note(end.ns.unwrap_or(0), bucket, ended.now_ns, ended.text),
+                None => page.add_time(bucket),
             }
             let to = (self.plan.history, self.plan.history_long);
             is_recorded = to.0 | to.1;

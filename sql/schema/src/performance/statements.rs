@@ -118,8 +118,9 @@ fn histogram_cells(buckets: &Buckets) -> impl Iterator<Item = [Cell<'static>; 6]
 
 /// `events_statements_histogram_global`.
 pub(super) fn histogram_global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    let totals = instrument::totals();
-    histogram_cells(totals.times()).for_each(|row| rows.push(&row));
+    let mut times = instrument::digest_times();
+    times.add(instrument::totals().times());
+    histogram_cells(&times).for_each(|row| rows.push(&row));
 }
 
 /// `events_statements_histogram_by_digest`.
