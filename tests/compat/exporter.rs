@@ -1,4 +1,5 @@
-//! Prometheus's `mysqld_exporter` (Debian's package) with every collector that works on MySQL 8.4.
+//! Prometheus's `mysqld_exporter` (Debian's package) with every collector that works on MySQL 8.4, and the account that its
+//! documentation asks for.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -34,6 +35,11 @@ const COLLECTORS: [&str; 20] = [
     "perf_schema.tablelocks",
 ];
 
+/// The account as the exporter's documentation makes it, but for the word.
+const ACCOUNT: &str =
+    "CREATE USER 'exporter'@'localhost' IDENTIFIED BY 'word' WITH MAX_USER_CONNECTIONS 3;
+    GRANT PROCESS, REPLICATION CLIENT, SELECT ON *.* TO 'exporter'@'localhost'";
+
 /// A process that ends with the test.
 struct Running(Child);
 
@@ -47,7 +53,8 @@ impl Drop for Running {
 fn start(server: &Server, folder: &Path, port: u16) -> Running {
     let options = folder.join("exporter.cnf");
     let socket = server.socket().display();
-    std::fs::write(&options, format!("[client]\nuser=root\nsocket={socket}\n")).unwrap();
+    let lines = format!("[client]\nuser=exporter\npassword=word\nsocket={socket}\n");
+    std::fs::write(&options, lines).unwrap();
     let log = std::fs::File::create(folder.join("exporter.log")).unwrap();
     let mut command = Command::new("prometheus-mysqld-exporter");
     command.args(COLLECTORS.map(|collector| format!("--collect.{collector}")));
@@ -55,7 +62,7 @@ fn start(server: &Server, folder: &Path, port: u16) -> Running {
     command.args(["--no-collect.slave_status", "--no-collect.info_schema.query_response_time"]);
     command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
     command.arg(format!("--config.my-cnf={}", options.display()));
-    command.env("DATA_SOURCE_NAME", format!("root@unix({socket})/"));
+    command.env("DATA_SOURCE_NAME", format!("exporter:word@unix({socket})/"));
     Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
 }
 
@@ -82,6 +89,7 @@ fn the_stock_exporter_collects_everything() {
         "CREATE DATABASE d; USE d; CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, c INT, KEY (c));
          INSERT INTO t (c) VALUES (1), (2), (3); UPDATE t SET c = 7 WHERE id = 2; SELECT id FROM t WHERE c = 7; DELETE FROM t WHERE id = 3",
     );
+    server.sql(ACCOUNT);
     // Somebody who is not the exporter.
     let mut session = server.converse();
     session.ask("SELECT 1");
@@ -94,6 +102,9 @@ fn the_stock_exporter_collects_everything() {
     let log = std::fs::read_to_string(folder.path().join("exporter.log")).unwrap();
     let answer = answer.unwrap_or_else(|| panic!("{log}"));
     assert!(!log.contains("level=error") && !log.contains("level=warn"), "{log}");
+    // Nobody else collected.
+    let connects = "SELECT SUM(total_connections) > 0 FROM performance_schema.accounts WHERE user = 'exporter'";
+    assert_eq!(server.sql(connects), "1");
     let all = metrics(&answer);
     assert_eq!((all["mysql_up"], all["mysql_exporter_last_scrape_error"]), (1.0, 0.0));
     let sum = |name: &str, labels: &[&str]| -> f64 {

@@ -84,7 +84,7 @@ fn text(text: &str) -> std::fs::File {
 
 #[test]
 fn pymysql_checks_certificate_and_name_and_sends_passwords_over_tls_or_under_the_key() {
-    let (python, _) = sqlalchemy();
+    let (python, _) = sqlalchemy::installed();
     let data = TempDir::new();
     let server = Server::start(data.path());
     let script = r#"

@@ -40,8 +40,8 @@ const ALONE: [Campaign; 9] = [
         arguments: &["--ignored", "ten_thousand_sessions"],
         variables: &[],
     },
-    // Drivers that need a Java machine or npm.
-    Campaign { of: &["--test", "compat"], arguments: &["--ignored", "drivers"], variables: &[] },
+    // Drivers that need a Java machine or npm, or are built; Django's suite.
+    Campaign { of: &["--test", "compat"], arguments: &["--ignored"], variables: &[] },
     Campaign {
         of: &["--test", "fuzz_corpus"],
         arguments: &["changes_of_the_corpus"],

@@ -514,13 +514,13 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::TableStatus { schema, .. } => PLAIN.counts(C::ComShowTableStatus), { executor }
         needs |core| core.needs_use(schema.as_deref());
     Show::Columns { table, .. } => PLAIN.counts(C::ComShowFields), { executor }
-        needs |core| core.needs_sight(table, "SELECT");
+        needs |core| core.needs_listing(table);
     Show::Index { table, .. } => PLAIN.counts(C::ComShowKeys), { executor }
-        needs |core| core.needs_sight(table, "SELECT");
+        needs |core| core.needs_listing(table);
     Show::Triggers { schema, .. } => PLAIN.counts(C::ComShowTriggers), { executor }
         needs |core| core.needs_use(schema.as_deref());
     Show::Events { schema, .. } => PLAIN.counts(C::ComShowEvents), { executor }
-        needs |core| core.needs_schema_if_there(schema.as_deref(), Privileges::EVENT);
+        needs |core| core.needs_current_schema(schema.as_deref(), Privileges::EVENT);
     Show::ProcedureStatus(_) => PLAIN.counts(C::ComShowProcedureStatus), { executor };
     Show::FunctionStatus(_) => PLAIN.counts(C::ComShowFunctionStatus), { executor };
     Show::ProcessList { .. } => PLAIN.counts(C::ComShowProcesslist), { executor };

@@ -1,7 +1,7 @@
 //! What statements need that no plan asks for: definitions, administration, SHOW.
 //!
 //! 1. Asked before the statement begins, after what it commits is committed. What is asked of a table does not depend on whether
-//! it is there. 2. A temporary table is its session's own: nothing is needed of it. 3. Which kind needs what stands in its line
+//! it is there, but for SHOW COLUMNS and SHOW INDEX, as in MySQL. 2. A temporary table is its session's own: nothing is needed of it. 3. Which kind needs what stands in its line
 //! of [`crate::kinds`]; here is what the lines say.
 
 use crate::core::Core;
@@ -57,6 +57,17 @@ impl Core {
         Ok(self.env.rights.check_global(privilege, dynamic, words)?)
     }
 
+    /// SHOW COLUMNS and SHOW INDEX: any privilege of a table that is there; everybody hears which one is not. What nobody may see
+    /// of `performance_schema` is an empty list.
+    pub(crate) fn needs_listing(&self, name: &ObjectName) -> Result<(), SqlError> {
+        let schema = self.schema_of(name)?;
+        let open = schema == "performance_schema";
+        match !open && self.env.server.catalog.knows(&schema, &name.name) {
+            true => self.needs_sight(name, "SELECT"),
+            false => Ok(()),
+        }
+    }
+
     /// Any privilege of a table.
     pub(crate) fn needs_sight(&self, name: &ObjectName, command: &str) -> Result<(), SqlError> {
         let schema = self.schema_of(name)?;
@@ -96,19 +107,6 @@ impl Core {
     ) -> Result<(), SqlError> {
         let schema = schema.or(self.env.database.as_deref()).ok_or(SqlError::NoDatabase)?;
         self.needs_schema(schema, privileges)
-    }
-
-    /// The same, of one that is there.
-    pub(crate) fn needs_schema_if_there(
-        &self,
-        schema: Option<&str>,
-        privileges: Privileges,
-    ) -> Result<(), SqlError> {
-        let Some(schema) = schema.or(self.env.database.as_deref()) else { return Ok(()) };
-        match self.env.server.catalog.schema(schema) {
-            Some(known) => self.needs_schema(&known.name, privileges),
-            None => Ok(()),
-        }
     }
 
     /// CREATE TABLE.
@@ -225,10 +223,11 @@ impl Core {
         Ok(())
     }
 
-    /// SHOW CREATE DATABASE.
+    /// SHOW CREATE DATABASE, whether there is such a schema or not.
     pub(crate) fn needs_database(&self, schema: &str) -> Result<(), SqlError> {
-        let denied = |_| SqlError::from(self.env.rights.denied_sight(schema));
-        self.needs_use(Some(schema)).map_err(denied)
+        let rights = &self.env.rights;
+        let name = catalog::virtual_schema(schema).unwrap_or(schema);
+        if rights.uses_schema(name) { Ok(()) } else { Err(rights.denied_sight(schema).into()) }
     }
 
     /// CREATE VIEW and ALTER VIEW: of the view; what its query reads is asked for where it is resolved.

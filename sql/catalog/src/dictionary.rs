@@ -249,6 +249,14 @@ impl Catalog {
         self.names.known(schema, name)?.brief().map(|brief| brief.space.is_none())
     }
 
+    /// Whether there is a table or view of this name, stored or made while it is read.
+    pub fn knows(&self, schema: &str, name: &str) -> bool {
+        match self.virtual_table(schema, name) {
+            Ok(made) => made.is_some() || self.is_view(schema, name).is_some(),
+            Err(_) => false,
+        }
+    }
+
     /// Runs `change` as one transaction that is durable when this returns.
     pub(crate) fn transact<T, E: From<CatalogError>>(
         &self,

@@ -25,6 +25,8 @@ pub struct AlterRequest {
     pub convert: bool,
     /// Rows are to be written anew.
     pub force: bool,
+    /// AUTO_INCREMENT is below the table's counter.
+    pub lowers: bool,
     /// Rows are to be sorted.
     pub order_by: Vec<ast::OrderItem>,
 }

@@ -72,7 +72,11 @@ fn run(
     if old.def.view.is_some() {
         return Err(CatalogError::NotBaseTable { schema, name: name.name.clone() }.into());
     }
-    let (mut new, shape, request) = define(&old.def, (actions, how), context)?;
+    let (mut new, shape, mut request) = define(&old.def, (actions, how), context)?;
+    request.lowers = match request.options.autoinc {
+        Some(start) => old.open(catalog.engine())?.autoinc_next().is_some_and(|next| start < next),
+        None => false,
+    };
     let others = relatives::allowed(&old.def, &mut new, &shape, context)?;
     let settled = foreign::settle(Some(&old.def), &mut new, context)?;
     relatives::keep_types(&old.def, &new, context)?;
@@ -275,7 +279,7 @@ fn carry_out(
         copier.run(client, from, to)?;
         settled.verify(client, &wanted, to, &shown)
     };
-    let work = Work { how: Alter::Copy(fill), autoinc_start, goes_on: true, alone };
+    let work = Work { how: Alter::Copy(fill), autoinc_start, goes_on: !request.lowers, alone };
     let new = (new, others);
     catalog.alter_table(context.client, context.tables, old, new, work, deadline)?;
     Ok(copier.rows)

@@ -3,7 +3,8 @@
 //!
 //! 1. Rows stay as they are ([`Rows::Stay`]) when words only change, or secondary indexes come and go (unless background
 //! work of recovery may still touch the table), or a column takes more than before in the same bytes. 2. They stay, too,
-//! when columns come or go ([`Rows::Relaid`]), as often as [`ROW_VERSIONS_MAX`] says. 3. Else they are copied. 4. Affected
+//! when columns come or go ([`Rows::Relaid`]), as often as [`ROW_VERSIONS_MAX`] says. 3. Else they are copied,
+//! also to lower the AUTO_INCREMENT counter: that of a table only grows, and a copy counts anew. 4. Affected
 //! rows, and what ALGORITHM and LOCK permit, are those of the way that MySQL goes ([`Way`]).
 
 use super::actions::AlterRequest;
@@ -72,6 +73,7 @@ pub fn rows_of(
         || has_new_check(old, new)
         || (dropped && !settled)
         || request.force
+        || request.lowers
         || request.options.engine
         || old.options != new.options
     {

@@ -1,0 +1,32 @@
+"""Settings of Django's own suite: an account that has rights on databases whose names begin with `test_`, and on no other."""
+
+import os
+
+from django.db.backends.mysql.features import DatabaseFeatures
+
+
+def database(name):
+    return {
+        "ENGINE": "django.db.backends.mysql",
+        "NAME": name,
+        "USER": "django",
+        "PASSWORD": "django",
+        "HOST": os.environ["LIMPID_SOCKET"],
+        "OPTIONS": {"charset": "utf8mb4"},
+    }
+
+
+DATABASES = {"default": database("one"), "other": database("two")}
+SECRET_KEY = "django_tests_secret_key"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+USE_TZ = False
+
+# Instead of utf8mb4_esperanto_ci, as languages have no collations here: without it no table of the whole suite would be made.
+OTHER = "utf8mb4_unicode_520_ci"
+DatabaseFeatures.test_collations = {
+    "ci": "utf8mb4_general_ci",
+    "non_default": OTHER,
+    "swedish_ci": "utf8mb4_swedish_ci",
+    "virtual": OTHER,
+}
