@@ -62,8 +62,9 @@ pub static FUNCTIONS: &[Function] = &[
         (1, 1),
         length_type,
         password_strength,
-        "how strong a password is: 0 without a policy",
-    ),
+        "how strong a password is, from 0 to 100: 0 without the component validate_password",
+    )
+    .per_statement(),
 ];
 
 type Derived = Result<ColumnType, SqlError>;
@@ -404,6 +405,7 @@ fn statement(c: &mut Call<'_, '_>) -> Result<parser::digest::Digest, SqlError> {
     }
 }
 
-fn password_strength<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(0i64.into())
+fn password_strength<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let password = c.text(0);
+    Ok(c.env.password_strength(&password).into())
 }
