@@ -3,6 +3,7 @@
 use super::call::{Answer, Call, NULL};
 use super::{Function, function};
 use crate::build::Derive;
+use crate::refused::Refused;
 use crate::tree::OwnedDatum;
 use crate::{SqlError, WarningLevel};
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
@@ -261,17 +262,12 @@ fn cipher(c: &mut Call<'_, '_>, name: &str) -> Result<Option<Cipher>, SqlError> 
         return Err(SqlError::unsupported(format!("key derivation in {name}")));
     }
     let chained = if chained {
-        let short = |what: &str| {
-            let text = format!("The initialization vector supplied to {name} is too short. {what}");
-            SqlError::Other(1882, "HY000", text)
-        };
         if c.len() < 3 {
-            let text = format!("Incorrect parameter count in the call to native function '{name}'");
-            return Err(SqlError::Other(1582, "42000", text));
+            return Err(Refused::WrongCount(name).into());
         }
         let vector = c.text(2);
         let first = vector.first_chunk::<BLOCK>();
-        Some(*first.ok_or_else(|| short("Must be at least 16 bytes long"))?)
+        Some(*first.ok_or(Refused::ShortVector(name))?)
     } else {
         if c.len() > 2 {
             c.env.warn(WarningLevel::Warning, 1618, "<IV> option ignored".into());
@@ -295,8 +291,7 @@ fn aes_decrypt<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn random_bytes<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let count = c.int(0);
     if !(1..=1024).contains(&count) {
-        let text = "length value is out of range in 'random_bytes'";
-        return Err(SqlError::Other(1690, "22003", text.into()));
+        return Err(SqlError::OutOfRange("length".into(), "random_bytes".into()));
     }
     let mut bytes = vec![0; count as usize];
     super::misc::fill_random(&mut bytes)?;
@@ -385,8 +380,7 @@ fn statement(c: &mut Call<'_, '_>) -> Result<parser::digest::Digest, SqlError> {
     };
     let failed = |error: parser::ParseError| {
         let text = crate::parse_error(&error, &text).parts().2;
-        let text = format!("Could not parse argument to digest function: \"{text}\".");
-        SqlError::Other(3676, "HY000", text)
+        SqlError::from(Refused::NoDigest(&text))
     };
     match parser::parse_digested(&text, 0, mode, false, bytes_max) {
         Ok(parsed) => {
