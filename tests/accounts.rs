@@ -277,3 +277,94 @@ fn a_connection_is_what_the_account_requires() {
         assert_eq!(comes_in(user, &with), certified, "{user} with a certificate");
     }
 }
+
+/// The name of the user whose processes the tests are.
+fn os_user() -> String {
+    let named = testkit::run(std::process::Command::new("id").arg("-un"));
+    named.out.trim().to_string()
+}
+
+#[test]
+fn who_has_the_process_comes_in_by_auth_socket() {
+    let temp = TempDir::new();
+    let server =
+        Server::with().option("--auth-root-authentication-method=socket").start(temp.path());
+    let own = os_user();
+    let peer = |user: &str| Peer { user: user.into(), ..Peer::from(server.socket()) };
+    if own != "root" {
+        // Nobody here is root: what follows is tested where the tests run as root, as they do in containers.
+        assert_eq!(TextClient::try_connect(&peer("root")).unwrap_err().number, 1698);
+        return;
+    }
+    let mut root = TextClient::connect(server.socket());
+    for sql in [
+        "CREATE USER named IDENTIFIED WITH auth_socket AS 'root'",
+        "CREATE USER other IDENTIFIED WITH auth_socket AS 'nobody_of_that_name'",
+        "CREATE USER root@'127.0.0.1' IDENTIFIED WITH auth_socket",
+        "CREATE USER ''@'%' IDENTIFIED WITH auth_socket",
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    // Clients of several kinds, who say what they like of a password.
+    for (user, password) in [("root", ""), ("root", "wrong"), ("named", ""), ("named", "wrong")] {
+        let mut client = server.client();
+        client.args([format!("--user={user}"), format!("--password={password}")]);
+        let answer = testkit::run(client.args(["-e", "SELECT USER(), @@external_user"]));
+        assert!(answer.out.contains(&format!("{user}@localhost\troot")), "{user}: {}", answer.err);
+    }
+    for user in ["other", "nobody"] {
+        let failure = TextClient::try_connect(&peer(user)).unwrap_err();
+        assert_eq!(failure.number, 1698, "{user}");
+    }
+    let over_tcp = testkit::run(server.tcp_client().args(["--user=root", "-e", "SELECT 1"]));
+    assert!(over_tcp.err.contains("ERROR 1698 (28000)"), "{}", over_tcp.err);
+    let mut client = server.tcp_client();
+    let over_tcp = testkit::run(client.args(["--user=named", "--password=x", "-e", "SELECT 1"]));
+    assert!(
+        over_tcp.err.contains("Access denied for user 'named'@'localhost'"),
+        "{}",
+        over_tcp.err
+    );
+    // What a first start says is said once.
+    drop(root);
+    drop(server);
+    let server = Server::start(temp.path());
+    let shown = server.sql("SHOW CREATE USER root@localhost");
+    assert!(shown.contains("WITH 'auth_socket'"), "{shown}");
+}
+
+#[test]
+fn what_validates_passwords_outlives_a_restart() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    std::fs::write(temp.path().join("data/words.txt"), "pass\nsecretword\nAbcd\n").unwrap();
+    for sql in [
+        "INSTALL COMPONENT 'file://component_validate_password'",
+        "SET PERSIST validate_password.policy = STRONG",
+        "SET PERSIST validate_password.dictionary_file = 'words.txt'",
+        "CREATE USER u IDENTIFIED BY '1ZPAxS!a'",
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    let alter = "ALTER USER u IDENTIFIED BY '1ZPASS!a'";
+    assert_eq!(code(&mut root, alter), 1819);
+    assert_eq!(code(&mut root, "SET PERSIST validate_password.dictionary_file = 'nosuch.txt'"), 0);
+    assert_eq!(code(&mut root, alter), 1819, "what was read last is in force");
+    assert_eq!(code(&mut root, "SET PERSIST validate_password.dictionary_file = 'words.txt'"), 0);
+    drop(root);
+    drop(server);
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    assert_eq!(code(&mut root, alter), 1819);
+    let words = server.sql("SHOW STATUS LIKE 'validate_password.dictionary_file_words_count'");
+    assert!(words.contains("\t3"), "{words}");
+    assert!(server.sql("SELECT component_id FROM mysql.component").contains('1'));
+    for sql in
+        ["ALTER USER u IDENTIFIED BY RANDOM PASSWORD", "ALTER USER u IDENTIFIED BY 'Zabcd1!fgh'"]
+    {
+        assert_eq!(code(&mut root, sql), 0, "{sql}");
+    }
+    assert_eq!(code(&mut root, "UNINSTALL COMPONENT 'file://component_validate_password'"), 0);
+    assert_eq!(code(&mut root, alter), 0);
+}

@@ -161,7 +161,8 @@ pub struct Conn {
 impl Conn {
     /// Connects as root.
     pub fn login(server: &Arc<Server>, schema: &str) -> Conn {
-        let session = Session::new(server, Peer::Socket, Arc::new(Nobody)).expect("a session");
+        let session =
+            Session::new(server, Peer::Socket(None), Arc::new(Nobody)).expect("a session");
         let mut conn = Conn { session };
         conn.session.sent();
         let mut body = CAPABILITIES.to_le_bytes().to_vec();

@@ -52,7 +52,7 @@ impl Socket {
     pub fn carries(&self, session: &Session, peer: &Peer) {
         let (ip, port) = match peer {
             Peer::Tcp(address) => (address.ip().to_string(), address.port()),
-            Peer::Socket => (String::new(), 0),
+            Peer::Socket(_) => (String::new(), 0),
         };
         let (thread_id, descriptor) = (session.thread_id(), self.fd.as_raw_fd());
         let place = SocketPlace { thread_id, descriptor, ip, port };

@@ -152,7 +152,11 @@ impl Listener {
                 let address = SocketAddr::new(address.ip().to_canonical(), address.port());
                 Ok((stream.into(), Peer::Tcp(address)))
             }
-            Self::Unix(l) => l.accept().map(|(stream, _)| (stream.into(), Peer::Socket)),
+            Self::Unix(l) => {
+                let (stream, _) = l.accept()?;
+                let owner = sockopt::socket_peercred(&stream).ok().map(|peer| peer.uid.as_raw());
+                Ok((stream.into(), Peer::Socket(owner)))
+            }
         }
     }
 }

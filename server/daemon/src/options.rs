@@ -15,6 +15,8 @@ const OWN_GROUPS: &[&str] = &["limpid"];
 const ALL_GROUPS: &[&str] = &["mysqld", "server", "limpid"];
 
 const INSTRUMENT: &str = "performance_schema_instrument";
+/// How root of a new data folder comes in, as `mariadb-install-db` calls it.
+const ROOT_METHOD: &str = "auth_root_authentication_method";
 
 /// Options of MySQL that are no variables and mean nothing here; taken with a note in the log.
 const IGNORED: &[&str] = &[
@@ -74,6 +76,8 @@ pub struct Options {
     pub native_password: bool,
     /// `--initialize`, `--initialize-insecure`.
     pub initialize: Option<Initialize>,
+    /// `--auth-root-authentication-method=socket`: root of a new data folder comes in by `auth_socket`.
+    pub root_by_socket: bool,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -226,7 +230,7 @@ fn short(arg: &str) -> Option<(&'static str, Option<String>)> {
 }
 
 fn takes_value(name: &str) -> bool {
-    name == INSTRUMENT
+    [INSTRUMENT, ROOT_METHOD].contains(&name)
         || variables::find(name).is_some_and(|id| !matches!(id.get().kind, Kind::Bool))
 }
 
@@ -243,6 +247,15 @@ fn apply(options: &mut Options, written: &Written) -> Result<(), String> {
         return Ok(());
     }
     if apply_start(options, name, written.value.as_deref()) {
+        return Ok(());
+    }
+    if name == ROOT_METHOD {
+        options.root_by_socket =
+            match written.value.as_deref().map(str::to_ascii_lowercase).as_deref() {
+                Some("socket") => true,
+                Some("normal") => false,
+                _ => return Err(format!("{}: '--{name}' is 'normal' or 'socket'", written.place)),
+            };
         return Ok(());
     }
     if let Some((consumer, on)) = consumer(name, written.value.as_deref()) {
@@ -369,6 +382,8 @@ pub fn help() -> String {
         "  --socket=PATH                    Unix socket (limpid.sock in the data folder)\n",
         "  --innodb-buffer-pool-size=SIZE   memory for cached pages (128M)\n",
         "  --initialize, --initialize-insecure  make a data folder, and end\n",
+        "  --auth-root-authentication-method=socket  of a new data folder: root@localhost is the system's root\n",
+        "                                   at the socket (auth_socket), and has no password\n",
         "  --skip-grant-tables              everybody may do everything, over the socket only\n",
         "  --help, --version\n\n",
         "Variables and their values when nothing is given:\n",
@@ -407,6 +422,9 @@ mod tests {
         let first = parse(&["--skip-grant-tables", "--initialize-insecure"]).unwrap();
         assert!(first.skip_grant_tables && first.initialize == Some(Initialize::Insecure));
         assert!(!parse(&["--skip-grant-tables=0"]).unwrap().skip_grant_tables);
+        let root = "--auth-root-authentication-method";
+        assert!(parse(&[root, "socket"]).unwrap().root_by_socket);
+        assert!(parse(&[&format!("{root}=other")]).is_err());
         assert_eq!(parse(&["--skip-innodb-print-all-deadlocks"]).unwrap().given.len(), 1);
     }
 

@@ -98,6 +98,14 @@ impl Host for Process {
         self.log.lines()
     }
 
+    fn read_file(&self, path: &str) -> std::io::Result<Vec<u8>> {
+        std::fs::read(self.datadir.get().map_or(Path::new("."), |d| d).join(path))
+    }
+
+    fn user_name(&self, uid: u32) -> Option<String> {
+        nix::unistd::User::from_uid(uid.into()).ok().flatten().map(|user| user.name)
+    }
+
     fn log(&self, severity: Severity, text: &str) {
         self.log.write(severity, "MY-010000", text);
     }

@@ -157,14 +157,18 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let (globals, connections) = make_globals(options, &places)?;
     switch_instruments(options, &globals);
     size_pool(&globals);
-    let engine = open_engine(process, &globals, connections, disk)?;
+    let (engine, is_new) = open_engine(process, &globals, connections, disk)?;
     // One graph for rows and metadata: a deadlock may run through both.
     let (slots, waits) = (Arc::clone(engine.slots()), Arc::clone(engine.waits()));
     let shards = globals.number("metadata_locks_hash_instances") as usize;
     let mdl = Arc::new(mdl::Mdl::with_graph(slots, waits).with_shards(shards));
     let catalog = Catalog::open(Arc::clone(&engine), mdl).map_err(|e| cannot_open(&e))?;
-    if let Some(how) = options.initialize {
-        first::initialize(process, &engine, &catalog, how)?;
+    match options.initialize {
+        _ if is_new && options.root_by_socket => first::root_by_socket(process, &engine, &catalog)?,
+        Some(how) => first::initialize(process, &engine, &catalog, how)?,
+        None => {}
+    }
+    if options.initialize.is_some() {
         return engine.shutdown().map_err(|e| format!("the engine did not stop cleanly: {e}"));
     }
     engine.start_background().map_err(|e| format!("background threads: {e}"))?;
@@ -374,7 +378,7 @@ fn open_engine(
     globals: &Globals,
     connections: usize,
     disk: Arc<RealDisk>,
-) -> Result<Arc<Engine>, String> {
+) -> Result<(Arc<Engine>, bool), String> {
     // SET GLOBAL max_connections may raise the limit later: slots cost address space only.
     const SLOTS_MIN: usize = 4096;
     let slots = (connections + SPARE_CLIENTS).max(SLOTS_MIN);
@@ -426,7 +430,7 @@ fn open_engine(
         ),
     };
     process.log.write(Severity::System, "MY-013577", &text);
-    Ok(engine)
+    Ok((engine, report.created))
 }
 
 /// Serves clients until a signal or SHUTDOWN.
@@ -437,8 +441,7 @@ fn serve(
     globals: Globals,
     (catalog, options): (Arc<Catalog>, &Options),
 ) -> Result<(), String> {
-    let unprotected =
-        catalog.accounts().all().iter().any(|a| a.name.user == "root" && a.secret.is_empty());
+    let unprotected = first::root_is_open(&catalog);
     let of_all = places.addresses.iter().filter(|_| places.networking);
     let of_admin = places.admin.iter().map(|(address, _)| address);
     let open_to_all = of_all.chain(of_admin).any(|a| !a.is_loopback());

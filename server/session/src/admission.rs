@@ -7,7 +7,7 @@ use crate::errors::SessionError;
 use crate::hosts::Came;
 use crate::login::{Login, Progress};
 use crate::net::NoClient;
-use crate::variables;
+use crate::variables::{self, Value};
 use access::{AccountName, Client, Privileges, Rights};
 use executor::SqlError;
 use instrument::{Counter, count};
@@ -95,6 +95,8 @@ impl Core {
         }
         self.env.tracker.begin(self.env.caps.has(Capabilities::SESSION_TRACK));
         self.env.user = login.user;
+        let external = login.external_user.into();
+        self.env.vars.set(variables::id("external_user"), Value::Text(external));
         self.admit_account(login.account.as_deref())?;
         let collation =
             of_handshake(login.collation, executor::Environment::server_collation(&self.env));

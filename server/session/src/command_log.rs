@@ -4,8 +4,9 @@
 //! be written turns its log off and says so in the error log.
 
 use crate::core::Core;
-use crate::logs::{GENERAL, SLOW, hidden};
+use crate::logs::{GENERAL, SLOW};
 use crate::process::{QueryLog, Severity};
+use crate::secrets::hidden;
 use crate::states;
 use instrument::{Counter, count};
 use std::fmt::Write;

@@ -323,7 +323,10 @@ impl Env {
     /// SHOW VARIABLES: names and values, ordered by name.
     pub fn variables(&self, global: bool) -> Vec<(String, String)> {
         let shown = variables::sorted().map(VarId::get).zip(variables::sorted());
-        let shown = shown.filter(|(v, _)| !global || v.scope != variables::Scope::Session);
+        let globals = &self.server.globals;
+        let shown = shown.filter(|(v, id)| {
+            globals.has(*id) && (!global || v.scope != variables::Scope::Session)
+        });
         shown.map(|(v, id)| (v.name.to_string(), v.kind.show(&self.variable(id, global)))).collect()
     }
 

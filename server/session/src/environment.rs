@@ -2,7 +2,7 @@
 
 use crate::diagnostics::Level;
 use crate::env::{Env, mode};
-use crate::errors;
+use crate::errors::{self, SessionError};
 use crate::registry::Process;
 use crate::server::VERSION;
 use crate::states;
@@ -172,7 +172,8 @@ impl Variables for Env {
     }
 
     fn system_variable_type(&self, name: &str) -> Option<ColumnType> {
-        variables::find(name).map(|id| id.get().kind.column_type())
+        let there = variables::find(name).filter(|id| self.server.globals.has(*id));
+        there.map(|id| id.get().kind.column_type())
     }
 }
 
@@ -187,6 +188,10 @@ impl Environment for Env {
 
     fn version(&self) -> String {
         VERSION.to_string()
+    }
+
+    fn password_strength(&self, password: &[u8]) -> i64 {
+        self.strength_of(password)
     }
 
     fn active_roles(&self) -> String {
@@ -256,6 +261,9 @@ impl Environment for Env {
             None => (false, name),
         };
         let id = variables::readable(name, global, session).map_err(errors::variable_read)?;
+        if !self.server.globals.has(id) {
+            return Err(SessionError::UnknownVariable(name).into());
+        }
         let kind = id.get().kind;
         Ok(match self.variable(id, global) {
             Value::Null => OwnedDatum::Null,

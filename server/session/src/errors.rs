@@ -190,6 +190,46 @@ expr::error_table! {
         PasswordReused(user, host) =
             3638 "HY000" "Cannot use these credentials for '{user}@{host}' because they contradict the password history \
                           policy";
+        /// SET PASSWORD of an account whose plugin has none.
+        PasswordNotStored(user, host) =
+            4102 "HY000" "SET PASSWORD has no significance for user '{user}'@'{host}' as the authentication method used \
+                          doesn't store authentication data in the MySQL server. Please consider using ALTER USER \
+                          instead if you want to change authentication parameters.";
+        /// PASSWORD EXPIRE of such an account.
+        NoPasswordExpiry(plugin) =
+            3671 "HY000" "The selected authentication method {plugin} does not support password expiration";
+        /// PASSWORD HISTORY of such an account.
+        NoPasswordHistory(user, host, plugin) =
+            3639 "HY000" "Non-zero password history clauses ignored for user '{user}'@'{host}' as its authentication \
+                          plugin {plugin} does not support password history";
+        /// A password that `validate_password` refuses.
+        WeakPassword = 1819 "HY000" "Your password does not satisfy the current policy requirements";
+        /// One that is too much like the old one.
+        TooFewChanged(needed, new) =
+            4165 "HY000" "The new password must have at least '{needed}' characters that are different from the old \
+                          password. It has only '{new}' character(s) different. For this comparison, uppercase letters \
+                          and lowercase letters are considered to be equal.";
+        /// INSTALL COMPONENT of no URN.
+        UrnWithoutScheme(urn) = 3527 "HY000" "Cannot find schema in specified URN: '{urn}'.";
+        /// INSTALL COMPONENT from elsewhere than a file.
+        UnknownScheme(scheme, urn) =
+            3528 "HY000" "Cannot acquire scheme load service implementation for schema '{scheme}' in specified URN: \
+                          '{urn}'.";
+        /// INSTALL COMPONENT of what is installed.
+        ComponentNotLoaded(urn) =
+            3529 "HY000" "Cannot load component from specified URN: '{urn}'.";
+        /// INSTALL COMPONENT with a SET that fails.
+        ComponentNotBegun =
+            3536 "HY000" "Initialization method provided by component 'mysql:validate_password' failed.";
+        /// UNINSTALL COMPONENT of what is not installed.
+        ComponentNotThere(urn) =
+            3537 "HY000" "Component specified by URN '{urn}' to unload has not been loaded before.";
+        /// UNINSTALL COMPONENT that names one twice.
+        ComponentTwice(urn) =
+            3545 "HY000" "The component with specified URN: '{urn}' was specified in group more than once.";
+        /// A SET of INSTALL COMPONENT that is not about the component.
+        ForeignSetting(name) =
+            4161 "HY000" "The assignment of {name} in SET doesn't match any of the variables registered by the component(s)";
         /// RETAIN CURRENT PASSWORD of an account without one.
         EmptySecondPassword(user, host) =
             3878 "HY000" "Empty password can not be retained as second password for user '{user}'@'{host}'.";
@@ -244,8 +284,8 @@ expr::error_table! {
         NoSuchTable(schema, table) = 1146 "42S02" "Table '{schema}.{table}' doesn't exist";
         /// GRANT of a column that is not there.
         UnknownColumnOf(column, table) = 1054 "42S22" "Unknown column '{column}' in '{table}'";
-        /// PROXY of an account that one may not act as.
-        ProxyDenied(who) = 1698 "28000" "Access denied for user {who}";
+        /// PROXY of an account that one may not act as; a process that is somebody else's.
+        Denied(who) = 1698 "28000" "Access denied for user {who}";
         /// A foreign key's parent that one may not refer to.
         ParentDenied(who, schema, table) =
             1142 "42000" "REFERENCES command denied to user {who} for table '{schema}.{table}'";

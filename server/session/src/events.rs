@@ -1,7 +1,7 @@
 //! Statements tell what they are while they run, and what they cost when they end.
 
 use crate::core::{Core, Digested, Ended};
-use crate::logs::hidden;
+use crate::secrets::hidden;
 use instrument::{Depth, Failure, IDLE, INSTRUMENTS, Operation, RecordedText, Wait, WaitObject};
 use stdx::Ordering;
 use wire::Command;

@@ -361,10 +361,14 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         PLAIN.counts(C::ComUninstallPlugin), { fails SqlError::from(SessionError::DoesNotExist("PLUGIN", name)) };
     S::Install(install @ Install::Plugin(..)) =>
         PLAIN.counts(C::ComInstallPlugin), { refused install.construct() };
-    S::Install(install @ Install::Components(..)) =>
-        PLAIN.counts(C::ComInstallComponent), { refused install.construct() };
-    S::Install(install @ Install::DropComponents(_)) =>
-        PLAIN.counts(C::ComUninstallComponent), { refused install.construct() };
+    S::Install(Install::Components(urns, settings)) =>
+        DDL.counts(C::ComInstallComponent).not_preparable(),
+        { session |core| core.install_components(urns, settings) }
+        needs |core| core.needs_components(Privileges::INSERT);
+    S::Install(Install::DropComponents(urns)) =>
+        DDL.counts(C::ComUninstallComponent).not_preparable(),
+        { session |core| core.uninstall_components(urns) }
+        needs |core| core.needs_components(Privileges::DELETE);
     S::Replication(of) if matches!(**of, Replication::ChangeSource { .. }) =>
         PLAIN.counts(C::ComChangeReplicationSource), { refused of.construct() };
     S::Replication(of) if matches!(**of, Replication::ChangeFilter { .. }) =>
@@ -684,7 +688,7 @@ mod tests {
             words("CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW SET @a = 1"),
             "CREATE TRIGGER"
         );
-        assert_eq!(words("UNINSTALL COMPONENT 'a'"), "UNINSTALL COMPONENT");
+        assert_eq!(words("INSTALL PLUGIN a SONAME 'b'"), "INSTALL PLUGIN");
         assert!(matches!(of("SHOW WARNINGS").0.runner, Runner::Rows(..)));
         assert!(matches!(of("SHOW TABLES").0.runner, Runner::Executor));
         assert!(matches!(of("EXECUTE s").0.runner, Runner::Nested(_)));

@@ -27,10 +27,12 @@ pub mod registry;
 mod charsets;
 mod local_file;
 mod logs;
+mod secrets;
 mod shared_programs;
 
 // What sessions share.
 mod logins;
+mod password_rules;
 
 pub mod server;
 
@@ -50,6 +52,7 @@ mod tracking;
 
 mod env;
 
+mod password_policy;
 mod rights;
 
 mod environment;
@@ -84,6 +87,7 @@ mod accounts;
 mod set;
 
 mod admin;
+mod components;
 mod hints;
 mod needs;
 

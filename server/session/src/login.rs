@@ -7,7 +7,10 @@
 //! 2. Full authentication takes the password in clear over TLS, over the Unix socket and over loopback, which nobody
 //!    else can listen to (MariaDB's client library sends it so); over any other TCP connection it must be
 //!    encrypted with the server's public key.
-//! 3. A client that asks for TLS does so before it says anything of itself, once; [`Session`](crate::Session) sees to that.
+//! 3. `auth_socket` asks the system, not the client, who has the client's process: nobody comes in so who is not at the Unix
+//!    socket itself (a proxy's header makes a client one of TCP). With the client a plugin of passwords is spoken meanwhile, whose
+//!    answer does not count.
+//! 4. A client that asks for TLS does so before it says anything of itself, once; [`Session`](crate::Session) sees to that.
 
 use crate::errors::SessionError;
 use crate::server::Server;
@@ -23,8 +26,8 @@ use wire::handshake::{self, SCRAMBLE_BYTES, Scramble};
 /// Where a client comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Peer {
-    /// The Unix socket.
-    Socket,
+    /// The Unix socket; the number of the user whose process the client is, as the system tells it.
+    Socket(Option<u32>),
     /// TCP, from this address.
     Tcp(std::net::SocketAddr),
 }
@@ -32,22 +35,30 @@ pub enum Peer {
 impl Peer {
     /// Whether it is on this machine's socket.
     pub fn is_socket(&self) -> bool {
-        matches!(self, Peer::Socket)
+        matches!(self, Peer::Socket(_))
     }
 
     /// Host as accounts name it; loopback is `localhost`, as a MySQL server that resolves names says.
     pub fn host(&self) -> String {
         match self {
-            Peer::Socket => "localhost".into(),
+            Peer::Socket(_) => "localhost".into(),
             Peer::Tcp(a) if a.ip().is_loopback() => "localhost".into(),
             Peer::Tcp(a) => a.ip().to_string(),
+        }
+    }
+
+    /// The number of the user whose process it is, where the system knows that.
+    pub fn owner(&self) -> Option<u32> {
+        match self {
+            Peer::Socket(uid) => *uid,
+            Peer::Tcp(_) => None,
         }
     }
 
     /// Its address; none of the Unix socket.
     pub fn address(&self) -> Option<IpAddr> {
         match self {
-            Peer::Socket => None,
+            Peer::Socket(_) => None,
             Peer::Tcp(a) => Some(a.ip()),
         }
     }
@@ -55,7 +66,7 @@ impl Peer {
     /// Whether the client is on this machine.
     pub fn is_local(&self) -> bool {
         match self {
-            Peer::Socket => true,
+            Peer::Socket(_) => true,
             Peer::Tcp(a) => a.ip().is_loopback(),
         }
     }
@@ -63,7 +74,7 @@ impl Peer {
     /// Host and port as the process list shows it.
     pub fn shown(&self) -> String {
         match self {
-            Peer::Socket => "localhost".into(),
+            Peer::Socket(_) => "localhost".into(),
             Peer::Tcp(a) => format!("{}:{}", self.host(), a.port()),
         }
     }
@@ -107,8 +118,11 @@ pub struct Login {
     pub attributes: Vec<(String, String)>,
     /// The level of zstd that the client asks for.
     pub zstd_level: Option<u8>,
+    /// The system's name of the user that `auth_socket` let in.
+    pub external_user: String,
     host: String,
     address: Option<IpAddr>,
+    owner: Option<u32>,
 }
 
 /// The plugin the greeting names.
@@ -158,8 +172,10 @@ impl Login {
             used_password: false,
             attributes: Vec::new(),
             zstd_level: None,
+            external_user: String::new(),
             host: peer.host(),
             address: peer.address(),
+            owner: peer.owner(),
         }
     }
 
@@ -220,7 +236,7 @@ impl Login {
             State::Full => Err(self.denied(true)),
             State::Encrypted => {
                 let clear = server.keys.decrypt(packet, &self.scramble);
-                self.full(clear.as_deref(), server)
+                self.full(clear.as_ref().map(|clear| &clear[..]), server)
             }
         }
     }
@@ -268,15 +284,22 @@ impl Login {
                 .ok_or_else(|| SqlError::from(SessionError::UnknownPlugin(&account.plugin)))?,
         };
         let spoken = plugin.map_or(Plugin::Native.name().as_bytes(), |p| p);
+        if self.plugin == Plugin::Socket {
+            return self.by_owner(spoken, answer, server, out);
+        }
         // Any other plugin is told to switch, even where an empty answer would do: a client that is
         // still loading its plugin names a stand-in which waits for the switch.
         if spoken == self.plugin.name().as_bytes() {
             return self.check(answer, server, out);
         }
+        self.switch_to(self.plugin, out)
+    }
+
+    fn switch_to(&mut self, plugin: Plugin, out: &mut Outbox) -> Result<Progress, SqlError> {
         self.scramble = new_scramble().ok_or_else(|| {
             SqlError::from(SessionError::Internal("no randomness for a challenge"))
         })?;
-        handshake::auth_switch(out, self.plugin.name(), &self.scramble);
+        handshake::auth_switch(out, plugin.name(), &self.scramble);
         self.state = State::Switched;
         Ok(Progress::More)
     }
@@ -287,6 +310,9 @@ impl Login {
         server: &Server,
         out: &mut Outbox,
     ) -> Result<Progress, SqlError> {
+        if self.plugin == Plugin::Socket {
+            return self.owner_comes_in(answer, server, out);
+        }
         self.used_password = !is_empty_answer(answer);
         let known = self.account.as_deref();
         let open = known.is_some_and(|account| account.secret.is_empty());
@@ -294,7 +320,7 @@ impl Login {
             return self.end(server, open && !self.used_password);
         }
         match (self.plugin, known) {
-            (Plugin::Native, account) => {
+            (Plugin::Socket | Plugin::Native, account) => {
                 let right = |secret: &[u8]| {
                     auth::check_native(&String::from_utf8_lossy(secret), &self.scramble, answer)
                 };
@@ -314,6 +340,42 @@ impl Login {
                 Ok(Progress::More)
             }
         }
+    }
+
+    /// The client's process has to be its user's, or that of the user whom `AS` names.
+    fn by_owner(
+        &mut self,
+        spoken: &[u8],
+        answer: &[u8],
+        server: &Server,
+        out: &mut Outbox,
+    ) -> Result<Progress, SqlError> {
+        self.used_password = false;
+        self.external_user =
+            self.owner.and_then(|uid| server.host.user_name(uid)).unwrap_or_default();
+        let named = self.account.as_ref().map_or(&b""[..], |account| &account.secret);
+        let owner = &self.external_user;
+        let right = !owner.is_empty() && (*owner == self.user || owner.as_bytes() == named);
+        match Plugin::from_name(&String::from_utf8_lossy(spoken)) {
+            _ if !right => self.end(server, false),
+            Some(Plugin::CachingSha2) => self.owner_comes_in(answer, server, out),
+            // As for passwords: it may wait for the switch.
+            Some(Plugin::Native) => self.switch_to(Plugin::Native, out),
+            _ => self.switch_to(DEFAULT_PLUGIN, out),
+        }
+    }
+
+    /// What the client says of a password does not count, but who said something waits to be told that it was right.
+    fn owner_comes_in(
+        &self,
+        answer: &[u8],
+        server: &Server,
+        out: &mut Outbox,
+    ) -> Result<Progress, SqlError> {
+        if answer.len() == size_of::<CachedDigest>() {
+            handshake::auth_more_data(out, &[auth::FAST_OK]);
+        }
+        self.end(server, true)
     }
 
     fn full(&self, clear: Option<&[u8]>, server: &Server) -> Result<Progress, SqlError> {
@@ -336,6 +398,10 @@ impl Login {
     }
 
     fn denied(&self, used_password: bool) -> SqlError {
+        if self.plugin == Plugin::Socket {
+            let who = format!("'{}'@'{}'", self.user, self.host);
+            return SessionError::Denied(&who).into();
+        }
         SqlError::from(SessionError::AccessDenied(
             &self.user,
             &self.host,
@@ -355,7 +421,7 @@ mod tests {
 
     #[test]
     fn loopback_is_localhost() {
-        assert_eq!(Peer::Socket.host(), "localhost");
+        assert_eq!(Peer::Socket(None).host(), "localhost");
         let tcp = |a: &str| Peer::Tcp(a.parse().unwrap());
         assert_eq!(tcp("127.0.0.1:5").shown(), "localhost:5");
         assert_eq!(tcp("[::1]:5").host(), "localhost");

@@ -53,6 +53,17 @@ pub trait Host: Send + Sync {
     fn error_log(&self) -> Vec<ErrorLogRow> {
         Vec::new()
     }
+    /// A file that the administrator names, in the data folder unless its path is absolute.
+    ///
+    /// # Errors
+    /// Those of the file.
+    fn read_file(&self, _path: &str) -> std::io::Result<Vec<u8>> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+    /// The system's name of the user of this number.
+    fn user_name(&self, _uid: u32) -> Option<String> {
+        None
+    }
     /// Writes a line to the error log.
     fn log(&self, severity: Severity, text: &str);
 }

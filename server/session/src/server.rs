@@ -3,6 +3,7 @@
 use crate::hosts::{Came, Hosts};
 use crate::logins::Logins;
 use crate::logs::Logs;
+use crate::password_rules::Dictionary;
 use crate::process::{Host, QueryLog, Severity};
 use crate::registry::Registry;
 use crate::shared_programs::SharedPrograms;
@@ -48,6 +49,8 @@ pub struct Server {
     pub(crate) logs: Logs,
     /// What is remembered of logins.
     pub(crate) logins: Logins,
+    /// Words that no password has in it.
+    pub(crate) dictionary: Dictionary,
     skips_grants: SharedAtomic<bool, { class::SESSION }>,
     accepts_native: SharedAtomic<bool, { class::SESSION }>,
     last_deadlock: Mutex<Option<String>>,
@@ -95,6 +98,7 @@ impl Server {
             hosts: Hosts::new(),
             logs: Logs::off(),
             logins: Logins::new(),
+            dictionary: Dictionary::new(),
             skips_grants: SharedAtomic::new(false),
             accepts_native: SharedAtomic::new(true),
             last_deadlock: Mutex::new(&LAST_DEADLOCK, None),

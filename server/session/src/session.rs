@@ -357,6 +357,7 @@ impl Session {
                 return Next::Secure;
             } else {
                 core.login_packet(payload);
+                inbox.overwrite(packet);
                 if let Some(algorithm) = core.identity.compresses.take() {
                     inbox.set_packet_bytes_max(core.protocol.packet_bytes_max);
                     inbox.begin_command();

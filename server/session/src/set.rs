@@ -80,7 +80,8 @@ impl Core {
         done.and(ended)
     }
 
-    fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
+    /// Sets all of it, or nothing.
+    pub(crate) fn set(&mut self, items: &[SetItem]) -> Result<(), SqlError> {
         let (mut actions, mut user) = (Vec::new(), Vec::new());
         let mut named = None;
         for item in items {
@@ -115,6 +116,9 @@ impl Core {
             None => variable.name.clone(),
         };
         let id = variables::settable(&name, global, only).map_err(errors::variable)?;
+        if !self.env.server.globals.has(id) {
+            return Err(SessionError::UnknownVariable(&name).into());
+        }
         self.may_set(id, scope)?;
         if let Some((number, text)) = variables::set_warning(id.get()) {
             self.env.diagnostics.add(Level::Warning, number, text);
@@ -444,6 +448,10 @@ impl Core {
             Effect::Logs => logs::logs_of(id.get().name)
                 .iter()
                 .try_for_each(|log| server.logs.open(*log, &server.globals, &server.host)),
+            Effect::Passwords => {
+                server.password_rules_changed(id.get().name);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

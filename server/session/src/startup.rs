@@ -1,6 +1,7 @@
 //! A server starts: what its variables say is done before the first session comes.
 
 use crate::access;
+use crate::components;
 use crate::deadlocks;
 use crate::login::Peer;
 use crate::net::NoClient;
@@ -30,6 +31,7 @@ impl Server {
         let server = Server::over(catalog, globals, host, keys);
         tuning::start(&server);
         access::start(&server);
+        components::start(&server);
         server.open_logs();
         deadlocks::listen(&server);
         server
@@ -51,7 +53,7 @@ impl Wake for NoClient {
 /// # Errors
 /// The text of the first one's error that fails.
 pub fn run_at_start(server: &Arc<Server>, text: &[u8]) -> Result<(), String> {
-    let session = Session::new(server, Peer::Socket, Arc::new(NoClient));
+    let session = Session::new(server, Peer::Socket(None), Arc::new(NoClient));
     let mut session = session.map_err(|_| "there is no room for a session".to_string())?;
     session.run_unasked(text, &mut NoClient)
 }

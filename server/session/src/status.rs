@@ -2,6 +2,7 @@
 
 use crate::compression;
 use crate::engine_status;
+use crate::password_rules;
 use crate::server::Server;
 use crate::transport;
 use catalog::ConnectedBy;
@@ -32,6 +33,8 @@ pub fn list(
         counted.map(|c| (c.name().to_string(), value(c).to_string())).collect();
     list.extend(computed(server).into_iter().map(|(n, v)| (n.to_string(), v.to_string())));
     list.extend(transport::status(server, secured).into_iter().map(|(n, v)| (n.to_string(), v)));
+    let validation = password_rules::status(&server.globals, &server.dictionary);
+    list.extend(validation.into_iter().map(|(n, v)| (n.to_string(), v)));
     list.extend(compression::status(compression).map(|(n, v)| (n.to_string(), v)));
     list.extend(engine_status::list(&server.engine).into_iter().map(|(n, v)| (n.to_string(), v)));
     list.sort_by_key(|(name, _)| name.to_ascii_lowercase());

@@ -18,6 +18,9 @@ struct Nobody;
 impl Host for Nobody {
     fn shutdown(&self, _by: &str) {}
     fn log(&self, _severity: Severity, _text: &str) {}
+    fn user_name(&self, uid: u32) -> Option<String> {
+        Some(if uid == 7 { "owner" } else { "somebody" }.to_string())
+    }
 }
 
 impl Wake for Nobody {
@@ -177,7 +180,7 @@ impl Client {
     }
 
     fn root(server: &Arc<Server>) -> Client {
-        let mut client = Client::knock(server, Peer::Socket);
+        let mut client = Client::knock(server, Peer::Socket(None));
         assert_ok(&client.log_in("root", Plugin::CachingSha2, b""));
         client
     }
@@ -204,7 +207,7 @@ fn root_enters_without_a_password_and_with_one_only_by_it() {
     let server = server();
     let mut client = Client::root(&server);
     assert_ok(&client.command(b"\x0E"));
-    let mut wrong = Client::knock(&server, Peer::Socket);
+    let mut wrong = Client::knock(&server, Peer::Socket(None));
     let answer = auth::answer_fast(b"guess", &wrong.scramble);
     let replies = wrong.log_in("root", Plugin::CachingSha2, &answer);
     assert_eq!(error_of(&replies), 1045);
@@ -216,7 +219,7 @@ fn root_enters_without_a_password_and_with_one_only_by_it() {
 fn caching_sha2_goes_the_full_way_once_and_then_the_fast_one() {
     let server = server();
     set_password(&server, "root", Plugin::CachingSha2, b"secret");
-    let mut first = Client::knock(&server, Peer::Socket);
+    let mut first = Client::knock(&server, Peer::Socket(None));
     let answer = auth::answer_fast(b"secret", &first.scramble);
     assert_eq!(first.log_in("root", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
     assert_ok(&first.packet(b"secret\0"));
@@ -227,7 +230,7 @@ fn caching_sha2_goes_the_full_way_once_and_then_the_fast_one() {
     assert_ok(&replies);
     // A changed password makes the cached one worthless.
     set_password(&server, "root", Plugin::CachingSha2, b"other");
-    let mut third = Client::knock(&server, Peer::Socket);
+    let mut third = Client::knock(&server, Peer::Socket(None));
     let answer = auth::answer_fast(b"secret", &third.scramble);
     assert_eq!(third.log_in("root", Plugin::CachingSha2, &answer), [[1, auth::FULL_NEEDED]]);
     assert_eq!(error_of(&third.packet(b"secret\0")), 1045);
@@ -466,6 +469,7 @@ fn a_killed_session_closes() {
     assert_eq!(error_of(&killer.command(b"\x03KILL 99")), 1094);
 }
 
+mod by_owner;
 mod cursors;
 mod ddl_crashes;
 mod definitions;

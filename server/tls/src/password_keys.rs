@@ -14,6 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use zeroize::Zeroizing;
 
 /// Names of the files in the data folder.
 pub const PRIVATE: &str = "private_key.pem";
@@ -73,12 +74,12 @@ impl PasswordKeys {
     }
 
     /// What a client encrypted with the public key: a password under its challenge, as it was before.
-    pub fn decrypt(&self, encrypted: &[u8], scramble: &[u8]) -> Option<Vec<u8>> {
+    pub fn decrypt(&self, encrypted: &[u8], scramble: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let private = &self.pair().ok()?.private;
-        let mut room = vec![0; private.min_output_size()];
+        let mut room = Zeroizing::new(vec![0; private.min_output_size()]);
         let clear = private.decrypt(&OAEP_SHA1_MGF1SHA1, encrypted, &mut room, None).ok()?;
         let masks = scramble.iter().cycle();
-        Some(clear.iter().zip(masks).map(|(byte, mask)| byte ^ mask).collect())
+        Some(clear.iter().zip(masks).map(|(byte, mask)| byte ^ mask).collect::<Vec<u8>>().into())
     }
 }
 
@@ -109,7 +110,10 @@ mod tests {
         let scramble = *b"abcdefghijklmnopqrst";
         let masked: Vec<u8> = b"secret\0".iter().zip(scramble).map(|(b, m)| b ^ m).collect();
         let sent = sealed(keys.public_pem().unwrap(), &masked).unwrap();
-        assert_eq!(keys.decrypt(&sent, &scramble).as_deref(), Some(&b"secret\0"[..]));
+        assert_eq!(
+            keys.decrypt(&sent, &scramble).map(|clear| clear.to_vec()),
+            Some(b"secret\0".to_vec())
+        );
         assert_eq!(keys.decrypt(&sent[1..], &scramble), None);
         assert_eq!(keys.decrypt(b"", &scramble), None);
     }

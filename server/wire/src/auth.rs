@@ -18,6 +18,8 @@ pub enum Plugin {
     CachingSha2,
     /// `mysql_native_password`.
     Native,
+    /// `auth_socket`: who has the client's process, as the system tells it; the client says nothing.
+    Socket,
 }
 
 impl Plugin {
@@ -26,20 +28,28 @@ impl Plugin {
         match self {
             Plugin::CachingSha2 => "caching_sha2_password",
             Plugin::Native => "mysql_native_password",
+            Plugin::Socket => "auth_socket",
         }
     }
 
-    /// The plugin of a name.
+    /// The plugin of a name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::CachingSha2, Self::Native].into_iter().find(|p| p.name() == name)
+        let all = [Self::CachingSha2, Self::Native, Self::Socket];
+        all.into_iter().find(|p| p.name().eq_ignore_ascii_case(name))
     }
 
-    /// What is stored for a password: empty for an empty one.
+    /// Whether an account of it has a password.
+    pub fn has_passwords(self) -> bool {
+        self != Plugin::Socket
+    }
+
+    /// What is stored for a password: empty for an empty one, and where there are none.
     pub fn store(self, password: &[u8], salt: &Scramble) -> String {
         if password.is_empty() {
             return String::new();
         }
         match self {
+            Plugin::Socket => String::new(),
             Plugin::Native => {
                 let stage2 = sha1(&[&sha1(&[password])]);
                 stage2.iter().fold(String::from("*"), |text, b| text + &format!("{b:02X}"))
@@ -54,6 +64,8 @@ impl Plugin {
             || match self {
                 Plugin::Native => native_stage2(stored).is_some(),
                 Plugin::CachingSha2 => sha_crypt::is_stored(stored),
+                // Another name of the user, as the system knows it.
+                Plugin::Socket => true,
             }
     }
 }

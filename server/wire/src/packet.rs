@@ -4,9 +4,12 @@
 //! 2. [`Inbox`] never grows for bytes that have not arrived: a header that announces much only makes room
 //!    as data comes in, and a total above the limit is refused at its header.
 //! 3. Buffers are counted as the session's memory from [`Inbox::keeps`] and [`Outbox::keeps`] on, within a command of the truth.
-//! 4. Sequence numbers start at zero with each command and must rise by one, in both directions together.
+//! 4. What clients sent may have a password in it: a buffer is overwritten before it is given back, and a packet of a login as soon
+//!    as it was taken.
+//! 5. Sequence numbers start at zero with each command and must rise by one, in both directions together.
 
 use instrument::Piece;
+use zeroize::{Zeroize, optimization_barrier};
 
 instrument::classes! {
     static BUFFERS: SessionMemory = "memory/sql/NET::buff";
@@ -112,7 +115,7 @@ impl Inbox {
     fn tell_joined(&mut self) {
         self.tell();
         if self.joined.capacity() > KEEP_BYTES {
-            self.joined = Vec::new();
+            give_back(&mut self.joined);
             self.tell();
         }
         self.joined_room = self.joined.capacity();
@@ -121,7 +124,8 @@ impl Inbox {
     /// The client is silent: gives the buffers back, unless something lies in them.
     pub fn rest(&mut self) {
         if !self.is_inside_packet() {
-            (self.buf, self.joined) = (Vec::new(), Vec::new());
+            give_back(&mut self.buf);
+            give_back(&mut self.joined);
             (self.start, self.end, self.joined_room) = (0, 0, 0);
             self.tell();
         }
@@ -179,6 +183,7 @@ impl Inbox {
             self.start = 0;
             self.end = 0;
             if self.buf.len() > KEEP_BYTES {
+                give_back(&mut self.buf);
                 self.buf = vec![0; READ_BYTES];
                 self.tell();
             }
@@ -196,8 +201,10 @@ impl Inbox {
         self.start = 0;
         if self.buf.len() - self.end < READ_BYTES / 2 {
             // Doubling keeps the moves linear; the client has paid for it with real bytes.
-            let bytes = (self.buf.len() * 2).max(READ_BYTES);
-            self.buf.resize(bytes, 0);
+            let mut larger = vec![0; (self.buf.len() * 2).max(READ_BYTES)];
+            larger[..self.end].copy_from_slice(&self.buf[..self.end]);
+            give_back(&mut self.buf);
+            self.buf = larger;
             self.tell();
         }
     }
@@ -267,6 +274,29 @@ impl Inbox {
         let bytes = if p.joined { &self.joined } else { &self.buf };
         &bytes[p.from..p.from + p.len]
     }
+
+    /// Overwrites a packet that was taken.
+    #[cold]
+    pub fn overwrite(&mut self, p: Packet) {
+        let bytes = if p.joined { &mut self.joined } else { &mut self.buf };
+        bytes[p.from..p.from + p.len].zeroize();
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        give_back(&mut self.buf);
+        give_back(&mut self.joined);
+    }
+}
+
+/// Gives a buffer back, with nothing in it.
+#[cold]
+fn give_back(bytes: &mut Vec<u8>) {
+    let mut old = std::mem::take(bytes);
+    old.fill(0);
+    // Else it is known that nobody reads it.
+    optimization_barrier(&old[..]);
 }
 
 /// What the server will send, as one reusable buffer.

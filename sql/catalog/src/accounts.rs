@@ -21,7 +21,7 @@ instrument::classes! {
 }
 
 /// The number that no table has.
-const NO_TABLE: u64 = 0;
+pub(crate) const NO_TABLE: u64 = 0;
 
 /// Under which number each account is stored.
 type Numbers = BTreeMap<AccountName, u64>;

@@ -17,6 +17,7 @@ mod accounts;
 mod alter;
 mod brief;
 mod cache;
+mod components;
 mod ddl;
 mod def;
 mod definition;

@@ -67,6 +67,10 @@ pub trait Environment: catalog::Viewer + Variables {
     fn active_roles(&self) -> String {
         "NONE".to_string()
     }
+    /// VALIDATE_PASSWORD_STRENGTH(): from 0 to 100; 0 where nobody asks for strong passwords.
+    fn password_strength(&self, _password: &[u8]) -> i64 {
+        0
+    }
     /// Counts how often the session's rights became others.
     fn rights_state(&self) -> u32 {
         0

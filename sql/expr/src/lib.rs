@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`tree`] (what an expression is), [`row`] (what it sees), [`eval`] (what it comes to),
 //! [`vector`] (what many rows at once come to), [`variables`] (what a session keeps under `@name`), [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in),
-//! [`error_table!`] (how crates above list theirs).
+//! `refused` (what expressions and functions refuse), [`error_table!`] (how crates above list theirs).
 //!
 //! 1. An expression knows no table and no lock: whoever runs it puts rows before it. 2. Values are borrowed
 //! from the row, the parameters or the tree where they lie there; only what is computed is owned.
@@ -16,6 +16,7 @@ pub mod eval;
 pub mod functions;
 mod like;
 pub mod print;
+mod refused;
 mod rewrite;
 pub mod row;
 pub mod tree;

@@ -5,6 +5,7 @@
 //! 2. The null row of an outer join has no bytes; each of its columns is NULL.
 
 use crate::eval::Value;
+use crate::refused::Refused;
 use crate::tree::{Column, Quantified};
 use crate::{Environment, SqlError};
 use std::sync::Arc;
@@ -132,9 +133,5 @@ const NO_ROW: base::Error = base::Error::Internal("column without a row");
 
 /// A stored row that cannot be decoded.
 pub fn damaged(error: value::RowError) -> SqlError {
-    let text = format!(
-        "Index is corrupted: column {}, offset {}: {}",
-        error.column, error.offset, error.what
-    );
-    SqlError::Other(1712, "HY000", text)
+    Refused::DamagedRow(error.column, error.offset, error.what).into()
 }

@@ -62,6 +62,10 @@ impl Parser<'_> {
             self.bump();
             self.bump();
             self.expect(TokenKind::Close)?;
+            if self.kw() == Kw::IDENTIFIED && self.nth(1).kw == Kw::WITH {
+                self.bump();
+                return self.fail();
+            }
             alter.accounts.push(self.account_spec(Account::Current, true)?);
             return Ok(Statement::AlterUser(alter));
         }
@@ -88,11 +92,14 @@ impl Parser<'_> {
     fn account_spec(&mut self, account: Account, alter: bool) -> Result<AccountSpec> {
         let mut spec = plain_spec(account);
         if self.kw() == Kw::IDENTIFIED {
-            spec.identified = Some(self.identified()?);
-            if alter && self.eat_kw(Kw::REPLACE) {
-                spec.replace = Some(self.string()?);
+            let identified = self.identified()?;
+            let by = matches!(identified.secret, Secret::Password(_) | Secret::Random);
+            let says_secret = identified.secret != Secret::None;
+            spec.identified = Some(identified);
+            if alter && by && self.eat_kw(Kw::REPLACE) {
+                spec.replace = Some(self.string()?.into());
             }
-            if alter && self.eat_kw(Kw::RETAIN) {
+            if alter && says_secret && self.eat_kw(Kw::RETAIN) {
                 self.expect_kw(Kw::CURRENT)?;
                 self.expect_kw(Kw::PASSWORD)?;
                 spec.retain_current = true;
@@ -176,7 +183,7 @@ impl Parser<'_> {
                 self.expect_kw(Kw::PASSWORD)?;
                 Secret::Random
             } else {
-                Secret::Password(self.string()?)
+                Secret::Password(self.string()?.into())
             }
         } else if plugin.is_none() {
             return self.fail();

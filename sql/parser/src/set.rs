@@ -174,9 +174,9 @@ impl Parser<'_> {
             None
         } else {
             self.assign_sign()?;
-            Some(self.string()?)
+            Some(self.string()?.into())
         };
-        let replace = if self.eat_kw(Kw::REPLACE) { Some(self.string()?) } else { None };
+        let replace = if self.eat_kw(Kw::REPLACE) { Some(self.string()?.into()) } else { None };
         let retain_current = self.eat_kw(Kw::RETAIN);
         if retain_current {
             self.expect_kw(Kw::CURRENT)?;

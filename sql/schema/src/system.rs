@@ -1,13 +1,13 @@
 //! The `mysql` schema: the tables of it that clients look at, to be read only.
 //!
 //! 1. `user` and its kin show the accounts and their grants ([`grants`]), `innodb_table_stats` and `innodb_index_stats` the
-//!    figures. The other tables are of things that this server does not have (help texts, loaded time zones, plugins, log
-//!    tables): no rows.
+//!    figures, `component` what is installed. The other tables are of things that this server does not have (help texts, loaded time
+//!    zones, plugins, log tables): no rows.
 //! 2. Tables whose rows would say something that this server does not say yet are not there.
 
 use crate::grants;
-use crate::information::{Fill, Information, definition, innodb};
-use catalog::{IndexDef, MYSQL_SCHEMA, TableDef, VirtualTable};
+use crate::information::{Fill, Information, Rows, cells, definition, innodb};
+use catalog::{IndexDef, MYSQL_SCHEMA, ReadContext, TableDef, VirtualTable};
 use std::sync::Arc;
 use value::{Collation, KeyPart};
 
@@ -44,6 +44,14 @@ const TABLES: &[(&str, usize, &str, &str)] = &[
     ("user", 2, "utf8mb3_bin", "Users and global privileges"),
 ];
 
+/// Components that are installed, each in a group of its own.
+fn components(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    // What cannot be read is told by those who need it.
+    for (number, urn) in context.catalog.components().unwrap_or_default() {
+        rows.push(&cells![number, number, urn]);
+    }
+}
+
 /// The tables of the `mysql` schema.
 pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
     let table = |mut def: TableDef| -> Arc<dyn VirtualTable> {
@@ -58,6 +66,7 @@ pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
         let fill: Fill = match def.name.as_str() {
             "innodb_table_stats" => innodb::table_stats,
             "innodb_index_stats" => innodb::index_stats,
+            "component" => components,
             name => grants::SYSTEM_FILLS
                 .iter()
                 .find(|(filled, _)| *filled == name)

@@ -218,7 +218,7 @@ impl Core {
         });
         match granted || *proxied == rights.name || rights.are_all() {
             true => Ok(()),
-            false => Err(SessionError::ProxyDenied(&rights.shown()).into()),
+            false => Err(SessionError::Denied(&rights.shown()).into()),
         }
     }
 

@@ -3,13 +3,14 @@
 use crate::core::Core;
 use crate::errors::{self, SessionError};
 use crate::logins::DAY_US;
-use access::Account;
-use executor::{RowSink, SqlError};
+use access::{Account, AccountName, Privileges};
+use executor::{RowSink, SqlError, WarningLevel};
 use host::clock::now_us;
-use parser::ast::{AccountSpec, Secret};
+use parser::ast::{self, AccountOption, AccountSpec, Secret};
 use value::Datum;
 use wire::auth::Plugin;
 use wire::handshake::Scramble;
+use zeroize::Zeroizing;
 
 /// Characters of a random password.
 const ALPHABET: &[u8] =
@@ -19,7 +20,7 @@ const ALPHABET: &[u8] =
 pub(crate) struct Made {
     pub user: String,
     pub host: String,
-    pub password: String,
+    pub password: Zeroizing<String>,
 }
 
 /// What a statement says of an account's password.
@@ -35,7 +36,7 @@ impl<'a> NewPassword<'a> {
     /// That of CREATE USER and ALTER USER.
     pub fn of(spec: &'a AccountSpec) -> Option<NewPassword<'a>> {
         let identified = spec.identified.as_ref()?;
-        let replace = spec.replace.as_deref();
+        let replace = spec.replace.as_ref().map(|password| &password[..]);
         Some(NewPassword {
             secret: &identified.secret,
             replace,
@@ -56,18 +57,18 @@ impl Core {
     ) -> Result<Option<Made>, SqlError> {
         let plugin = Plugin::from_name(&account.plugin)
             .ok_or(SessionError::UnknownPlugin(&account.plugin))?;
-        let mut made = None;
-        let random;
-        let clear = match new.secret {
-            Secret::None => Some(&[][..]),
-            Secret::Password(password) => Some(&password[..]),
-            Secret::Random => {
-                random = self.random_password()?;
-                let (user, host) = (account.name.user.clone(), account.name.host.clone());
-                made = Some(Made { user, host, password: random.clone() });
-                Some(random.as_bytes())
-            }
-            Secret::Hash(_) => None,
+        let made = match new.secret {
+            Secret::Random => Some(self.made_for(account)?),
+            _ => None,
+        };
+        if !plugin.has_passwords() {
+            say_who(account, new.secret);
+            return Ok(made);
+        }
+        let clear = match (new.secret, &made) {
+            (Secret::Password(password), _) => Some(&password[..]),
+            (Secret::Hash(_), _) => None,
+            (_, made) => Some(made.as_ref().map_or(&[][..], |made| made.password.as_bytes())),
         };
         let secret = match (clear, new.secret) {
             (Some([]), _) => Vec::new(),
@@ -94,6 +95,27 @@ impl Core {
         Ok(made)
     }
 
+    /// What the component `validate_password` says of a password that somebody gives.
+    ///
+    /// # Errors
+    /// 1819, 4165.
+    pub(super) fn check_policy(
+        &self,
+        account: &Account,
+        new: &NewPassword<'_>,
+    ) -> Result<(), SqlError> {
+        let given = match new.secret {
+            Secret::Password(password) => &password[..],
+            Secret::Hash(hash) if !hash.is_empty() => return Ok(()),
+            Secret::Random => return Ok(()),
+            Secret::Hash(_) | Secret::None => &[],
+        };
+        match has_password(account) {
+            true => self.env.check_policy(given, new.replace),
+            false => Ok(()),
+        }
+    }
+
     /// What a client must say of its old password when it changes its own.
     ///
     /// # Errors
@@ -112,10 +134,7 @@ impl Core {
             Some(old) if !is_password(account, old) => {
                 Err(SessionError::WrongCurrentPassword.into())
             }
-            None if own
-                && required
-                && !self.env.rights.global().has(access::Privileges::CREATE_USER) =>
-            {
+            None if own && required && !self.env.rights.global().has(Privileges::CREATE_USER) => {
                 Err(SessionError::MissingCurrentPassword.into())
             }
             _ => Ok(()),
@@ -165,14 +184,100 @@ impl Core {
         });
     }
 
-    fn random_password(&self) -> Result<String, SqlError> {
-        random_password(self.env.vars.number("generated_random_password_length") as usize)
+    fn made_for(&self, account: &Account) -> Result<Made, SqlError> {
+        let chars = self.env.vars.number("generated_random_password_length") as usize;
+        let (user, host) = (account.name.user.clone(), account.name.host.clone());
+        Ok(Made { user, host, password: random_password(chars)? })
+    }
+
+    /// What an account that has no password cannot have either: it does not expire, and nothing is remembered of it.
+    ///
+    /// # Errors
+    /// 3671.
+    pub(super) fn fit_plugin(
+        &mut self,
+        account: &mut Account,
+        options: &[AccountOption],
+    ) -> Result<(), SqlError> {
+        use AccountOption::{Expire, History, Lifetime, ReuseDays};
+        if has_password(account) {
+            return Ok(());
+        }
+        let expires = |o: &AccountOption| matches!(o, Expire | Lifetime(ast::Lifetime::Days(_)));
+        if options.iter().any(expires) {
+            return Err(SessionError::NoPasswordExpiry(&account.plugin).into());
+        }
+        let remembers =
+            |o: &AccountOption| matches!(o, History(Some(n)) | ReuseDays(Some(n)) if *n > 0);
+        if options.iter().any(remembers) {
+            let AccountName { user, host } = &account.name;
+            let ignored = SessionError::NoPasswordHistory(user, host, &account.plugin).into();
+            self.env.warn_of(WarningLevel::Warning, &ignored);
+        }
+        if account.history.is_some_and(|n| n > 0) || account.reuse_days.is_some_and(|n| n > 0) {
+            (account.history, account.reuse_days) = (None, None);
+        }
+        Ok(())
+    }
+
+    /// What a client may do with the password of its own account.
+    ///
+    /// # Errors
+    /// 1227 where there are two, 1045 where there is none.
+    pub(super) fn check_own_password(
+        &self,
+        account: &Account,
+        new: Option<&NewPassword<'_>>,
+        of_two: bool,
+    ) -> Result<(), SqlError> {
+        const OF_TWO: &str = "APPLICATION_PASSWORD_ADMIN";
+        let rights = &self.env.rights;
+        if of_two {
+            let needed = "CREATE USER or APPLICATION_PASSWORD_ADMIN";
+            rights.check_global(Privileges::CREATE_USER, &[OF_TWO], needed)?;
+        }
+        if new.is_some() && !has_password(account) && !rights.global().has(Privileges::CREATE_USER)
+        {
+            let AccountName { user, host } = &account.name;
+            return Err(SessionError::AccessDenied(user, host, "YES").into());
+        }
+        Ok(())
     }
 }
 
-/// A password that the server makes.
-fn random_password(chars: usize) -> Result<String, SqlError> {
-    let mut password = String::with_capacity(chars);
+/// Whether an account proves itself by a password.
+pub(super) fn has_password(account: &Account) -> bool {
+    Plugin::from_name(&account.plugin).is_none_or(Plugin::has_passwords)
+}
+
+/// Names the user of the system whom an account without a password is of, as well as of its own user.
+fn say_who(account: &mut Account, secret: &Secret) {
+    account.secret = match secret {
+        Secret::Hash(name) => name.clone(),
+        _ => Vec::new(),
+    };
+    (account.second_secret, account.changed_us, account.expired) = (None, 0, false);
+    account.past.clear();
+}
+
+/// A password that the server makes; one of the few with no letter, capital, digit or mark in it is made once more.
+fn random_password(chars: usize) -> Result<Zeroizing<String>, SqlError> {
+    loop {
+        let password = random_text(chars)?;
+        let has = |is: fn(&u8) -> bool| password.as_bytes().iter().any(is);
+        if has(u8::is_ascii_lowercase)
+            && has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_digit)
+            && has(u8::is_ascii_punctuation)
+        {
+            return Ok(password);
+        }
+    }
+}
+
+fn random_text(chars: usize) -> Result<Zeroizing<String>, SqlError> {
+    // It never grows: nothing of it is left elsewhere.
+    let mut password = Zeroizing::new(String::with_capacity(chars));
     while password.len() < chars {
         let mut bytes = [0_u8; 32];
         if !tls::random(&mut bytes) {
@@ -191,7 +296,7 @@ fn random_password(chars: usize) -> Result<String, SqlError> {
 ///
 /// # Errors
 /// What is wrong, in words.
-pub fn make_password() -> Result<(String, Vec<u8>), String> {
+pub fn make_password() -> Result<(Zeroizing<String>, Vec<u8>), String> {
     /// Characters of it.
     const CHARS: usize = 12;
     let text = |error: SqlError| error.parts().2;
@@ -225,6 +330,7 @@ fn is_password(account: &Account, password: &[u8]) -> bool {
 fn matches_secret(plugin: Plugin, secret: &[u8], password: &[u8]) -> bool {
     let stored = String::from_utf8_lossy(secret);
     match plugin {
+        Plugin::Socket => false,
         Plugin::Native => plugin.store(password, &[0; 20]) == stored,
         Plugin::CachingSha2 => wire::auth::check_full(&stored, password),
     }
@@ -249,7 +355,8 @@ pub(super) fn refuse_factors(spec: &AccountSpec) -> Result<(), SqlError> {
 /// Tells passwords that were made.
 pub(crate) fn send_made(made: &[Made], sink: &mut dyn RowSink) -> Result<(), SqlError> {
     for Made { user, host, password } in made {
-        let texts = [user, host, password].map(|text| Datum::Bytes(text.as_bytes()));
+        let texts = [user.as_str(), host, password.as_str()];
+        let texts = texts.map(|text| Datum::Bytes(text.as_bytes()));
         let [user, host, password] = texts;
         sink.row(&[user, host, password, Datum::Int(1)])?;
     }

@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
-use super::passwords::{Made, NewPassword, refuse_factors};
+use super::passwords::{Made, NewPassword, has_password, refuse_factors};
 use super::{Changes, operation_failed, options};
 use crate::core::Core;
 use crate::errors::{self, SessionError};
@@ -29,6 +29,7 @@ impl Core {
                 options::apply(&mut account, &create.options)?;
                 made.extend(core.identify(&mut account, spec, true)?);
                 account.expired = create.options.contains(&AccountOption::Expire);
+                core.fit_plugin(&mut account, &create.options)?;
                 core.set_default_roles(accounts, &mut account, &create.default_roles)?;
                 changes.changed.push(account);
             }
@@ -93,7 +94,7 @@ impl Core {
             }
             let known = self.env.server.plugin(plugin);
             let plugin = known.ok_or(SessionError::UnknownPlugin(plugin))?;
-            let changes = account.plugin != plugin.name();
+            let changes = account.plugin != plugin.name() || !plugin.has_passwords();
             if changes && spec.retain_current {
                 let name = &account.name;
                 return Err(SessionError::PluginChanges(&name.user, &name.host).into());
@@ -103,12 +104,21 @@ impl Core {
         if spec.discard_old {
             account.second_secret = None;
         }
+        let none = NewPassword { secret: &Secret::None, replace: None, retain_current: false };
         match NewPassword::of(spec) {
-            Some(new) => self.give_password(account, &new),
+            Some(new) => {
+                // Another plugin alone is no password yet.
+                if is_new || *new.secret != Secret::None {
+                    self.check_policy(account, &new)?;
+                }
+                let made = self.give_password(account, &new)?;
+                // Who was given another plugin and no password has to choose one.
+                account.expired = !is_new && *new.secret == Secret::None && has_password(account);
+                Ok(made)
+            }
             None if is_new => {
-                let new =
-                    NewPassword { secret: &Secret::None, replace: None, retain_current: false };
-                self.give_password(account, &new)
+                self.check_policy(account, &none)?;
+                self.give_password(account, &none)
             }
             None => Ok(None),
         }
@@ -124,19 +134,21 @@ impl Core {
                     missing.push(name);
                     continue;
                 };
-                let own_password = name == core.env.rights.name
-                    && alter.options.is_empty()
-                    && alter.default_role.is_none();
-                if !own_password && !is_own_default_role(core, alter, &name) {
+                let new = NewPassword::of(spec);
+                if is_own_password(core, alter, spec, &name) {
+                    let of_two = spec.retain_current || spec.discard_old;
+                    core.check_own_password(account, new.as_ref(), of_two)?;
+                } else if !is_own_default_role(core, alter, &name) {
                     core.check_create_user()?;
                     core.may_change(account)?;
                 }
-                if let Some(new) = NewPassword::of(spec) {
+                if let Some(new) = new {
                     core.check_replaced(account, &new)?;
                 }
                 options::apply(account, &alter.options)?;
                 made.extend(core.identify(account, spec, false)?);
                 account.expired |= alter.options.contains(&AccountOption::Expire);
+                core.fit_plugin(account, &alter.options)?;
                 if let Some(roles) = &alter.default_role {
                     let names = core.roles_of_set(accounts, account, roles);
                     core.set_default_roles_named(accounts, account, names)?;
@@ -180,14 +192,21 @@ impl Core {
             }
             let account = changes.account(accounts, &name).ok_or(SessionError::NoSuchUser)?;
             core.may_change(account)?;
+            if !has_password(account) {
+                return Err(SessionError::PasswordNotStored(&name.user, &name.host).into());
+            }
             let random = Secret::Random;
             let given = set.password.clone().map(Secret::Password);
             let new = NewPassword {
                 secret: given.as_ref().unwrap_or(&random),
-                replace: set.replace.as_deref(),
+                replace: set.replace.as_ref().map(|password| &password[..]),
                 retain_current: set.retain_current,
             };
+            if name == core.env.rights.name {
+                core.check_own_password(account, Some(&new), set.retain_current)?;
+            }
             core.check_replaced(account, &new)?;
+            core.check_policy(account, &new)?;
             let made = core.give_password(account, &new)?;
             core.password_was_set(&changes.changed);
             Ok(made.into_iter().collect())
@@ -274,6 +293,15 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// ALTER USER own IDENTIFIED BY, and nothing else.
+fn is_own_password(core: &Core, alter: &AlterUser, spec: &AccountSpec, name: &AccountName) -> bool {
+    let names_plugin = spec.identified.as_ref().is_some_and(|given| given.plugin.is_some());
+    !names_plugin
+        && alter.options.is_empty()
+        && alter.default_role.is_none()
+        && *name == core.env.rights.name
 }
 
 /// ALTER USER own DEFAULT ROLE.

@@ -22,6 +22,7 @@ pub use exceptions::{has_default, is_restricted, is_session_fixed, set_warning};
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
+use stdx::{Ordering, SharedAtomic, class};
 use sync::Mutex;
 
 instrument::classes! {
@@ -66,6 +67,8 @@ pub enum Effect {
     Access,
     /// The general and the slow log.
     Logs,
+    /// The rules of the component `validate_password`.
+    Passwords,
     /// Nothing, for this reason: it is kept and shown for those who set it.
     Ignored(&'static str),
     /// Only its default is there, for this reason: another value answers 1235, and is refused at start.
@@ -102,6 +105,11 @@ pub struct Variable {
 }
 
 impl Variable {
+    /// Whether it comes and goes with a component.
+    pub fn is_of_component(&self) -> bool {
+        self.effect == Effect::Passwords
+    }
+
     /// Why a value that MySQL takes cannot be had here, if so.
     pub fn lacks(&self, value: &Value) -> Option<&'static str> {
         let Effect::DefaultOnly(reason) = self.effect else { return None };
@@ -240,6 +248,8 @@ pub trait PersistStore: Send + Sync {
 /// The global values.
 pub struct Globals {
     inner: Mutex<Inner>,
+    /// Whether the component `validate_password` is installed.
+    validates_passwords: SharedAtomic<bool, { class::SESSION }>,
     store: Option<Box<dyn PersistStore>>,
 }
 
@@ -281,7 +291,36 @@ impl Globals {
         }
         let origins = BTreeMap::new();
         let inner = Inner { values: Arc::new(values), initial, persisted, origins };
-        Self { inner: Mutex::new(&GLOBALS, inner), store }
+        let validates_passwords = SharedAtomic::new(false);
+        Self { inner: Mutex::new(&GLOBALS, inner), validates_passwords, store }
+    }
+
+    /// Whether a component checks passwords.
+    pub fn validates_passwords(&self) -> bool {
+        self.validates_passwords.load(Ordering::Acquire)
+    }
+
+    /// It is installed, or not any more.
+    pub fn set_validates_passwords(&self, on: bool) {
+        self.validates_passwords.store(on, Ordering::Release);
+    }
+
+    /// Whether a variable is there: those of a component come and go with it.
+    pub fn has(&self, id: VarId) -> bool {
+        !id.get().is_of_component() || self.validates_passwords()
+    }
+
+    /// The variables of a component are as they are persisted, or as an option said.
+    pub fn begin_component(&self) {
+        let mut inner = self.inner.lock();
+        for id in sorted().filter(|id| id.get().is_of_component()) {
+            let v = id.get();
+            let persisted = inner.persisted.get(v.name);
+            let persisted = persisted.and_then(|text| v.kind.parse(v.name, text).ok());
+            let value = persisted
+                .map_or_else(|| inner.initial[usize::from(id.0)].clone(), |(value, _)| value);
+            Arc::make_mut(&mut inner.values)[usize::from(id.0)] = value;
+        }
     }
 
     /// The present list.

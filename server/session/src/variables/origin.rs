@@ -87,6 +87,9 @@ impl Globals {
     /// Every variable with where its value comes from, ordered by name.
     pub fn origins(&self) -> Vec<(VarId, Origin)> {
         let known = self.inner.lock().origins.clone();
-        sorted().map(|id| (id, known.get(&id).cloned().unwrap_or_default())).collect()
+        sorted()
+            .filter(|id| self.has(*id))
+            .map(|id| (id, known.get(&id).cloned().unwrap_or_default()))
+            .collect()
     }
 }

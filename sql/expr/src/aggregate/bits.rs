@@ -3,8 +3,9 @@
 //! 1. Byte strings stay byte strings unless they are literals written as bits. 2. Of no values the result is
 //! the neutral one: all bits set for BIT_AND, none otherwise.
 
-use super::{Accumulator, Aggregate, AggregateCall, aggregate, error};
+use super::{Accumulator, Aggregate, AggregateCall, aggregate};
 use crate::build::Derive;
+use crate::refused::Refused;
 use crate::tree::{Expr, OwnedDatum};
 use crate::{Environment, SqlError, functions};
 use value::{ColumnType, Datum, Kind};
@@ -28,9 +29,7 @@ fn bits_type(d: &mut Derive<'_>) -> Result<ColumnType, SqlError> {
         return Ok(ColumnType { length: 21, ..ColumnType::int(Kind::BigInt, true).not_null() });
     }
     if ty.length > BYTES_MAX {
-        let text = "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; \
-                    consider using the SUBSTRING() function";
-        return Err(error(3514, "HY000", text));
+        return Err(Refused::LongBits.into());
     }
     // One more, which is how long the result is when values of different length are met.
     let ty = ColumnType { unsigned: true, ..ColumnType::varbinary(ty.length + 1).not_null() };
@@ -87,8 +86,7 @@ impl Bits {
                     return Ok(());
                 };
                 if kept.len() != value.len() {
-                    let text = "Binary operands of bitwise operators must be of equal length";
-                    return Err(error(3513, "HY000", text));
+                    return Err(Refused::UnequalOperands.into());
                 }
                 for (kept, value) in kept.iter_mut().zip(value) {
                     match (and, or) {

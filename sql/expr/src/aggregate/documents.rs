@@ -3,9 +3,10 @@
 //! 1. The elements of an array lie in binary form until the result is made. 2. Of a key given twice the last
 //! value counts.
 
-use super::{Accumulator, Aggregate, AggregateCall, Nulls, aggregate, error};
+use super::{Accumulator, Aggregate, AggregateCall, Nulls, aggregate};
 use crate::SqlError;
 use crate::functions::json::is_truth;
+use crate::refused::Refused;
 use crate::tree::{OwnedDatum, Typed};
 use value::json::tree::Object;
 use value::json::{JsonRef, JsonValue};
@@ -91,11 +92,10 @@ impl ObjectOf {
             return Ok(0);
         };
         if key.is_null() {
-            return Err(error(3158, "22032", "JSON documents may not contain NULL member names."));
+            return Err(Refused::NullMember.into());
         }
         if key_of.ty.kind.is_binary_string() {
-            let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
-            return Err(error(3144, "22032", text));
+            return Err(Refused::JsonOfBytes.into());
         }
         let key = crate::text(key);
         let grown = key.len() + size_of::<(Vec<u8>, JsonValue)>();

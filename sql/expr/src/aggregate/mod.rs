@@ -194,10 +194,6 @@ pub fn of_kind(kind: parser::ast::AggregateKind) -> Result<&'static Aggregate, S
     })
 }
 
-fn error(number: u16, state: &'static str, text: impl Into<String>) -> SqlError {
-    SqlError::Other(number, state, text.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use super::derive::{is_stringy, meet};
 use super::literal::charset;
 use crate::SqlError;
 use crate::functions;
+use crate::refused::Refused;
 use crate::tree::{Comparison, Expr, Extra, Typed};
 use parser::ast;
 use value::collation::aggregate::Purpose;
@@ -54,7 +55,7 @@ impl Builder {
             _ => {}
         }
         if args.iter().any(|a| matches!(a.expr, Expr::Interval(..))) {
-            return Err(SqlError::Other(1210, "HY000", format!("Incorrect arguments to {name}")));
+            return Err(Refused::WrongArguments(&name).into());
         }
         let function = functions::find(&name).ok_or_else(|| self.unknown(&call.name.name))?;
         self.invoke(function, args, Extra::None).map_err(|error| match error {
@@ -67,10 +68,7 @@ impl Builder {
     fn unknown(&self, name: &str) -> SqlError {
         match functions::is_known_to_mysql(name) {
             true => SqlError::unsupported(format!("function {}", name.to_ascii_uppercase())),
-            false if is_internal(name) => {
-                let text = format!("Access to native function '{name}' is rejected.");
-                SqlError::Other(3566, "HY000", text)
-            }
+            false if is_internal(name) => Refused::InternalFunction(name).into(),
             false => missing(name),
         }
     }
@@ -135,20 +133,16 @@ impl Builder {
 }
 
 fn missing(name: &str) -> SqlError {
-    SqlError::Other(1305, "42000", format!("FUNCTION {name} does not exist"))
+    Refused::NoFunction(name).into()
 }
 
 /// 1305: a function of a schema that is not there; there are no stored functions. 1630 where the name is that of
 /// a built-in one but for a space.
 pub fn no_function(schema: &str, name: &str) -> SqlError {
-    let text = format!("FUNCTION {schema}.{name} does not exist");
+    let full = format!("{schema}.{name}");
     match parser::is_called(name) {
-        true => {
-            let more =
-                "Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
-            SqlError::Other(1630, "42000", format!("{text}. {more}"))
-        }
-        false => SqlError::Other(1305, "42000", text),
+        true => Refused::NotBuiltIn(&full).into(),
+        false => Refused::NoFunction(&full).into(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::SqlError;
 use crate::functions::json::{CAST_OF_JSON, is_truth};
 use crate::functions::moments::mode;
 use crate::functions::{CAST, PADDED};
+use crate::refused::Refused;
 use crate::tree::Typed;
 use parser::ast::CastType;
 use value::collation::aggregate::Coercibility;
@@ -76,10 +77,7 @@ impl Builder {
         };
         let fsp = |fsp: u32| match fsp {
             0..=6 => Ok(fsp as u8),
-            _ => {
-                let text = format!("Too-big precision {fsp} specified for 'CAST'. Maximum is 6.");
-                Err(SqlError::Other(1426, "42000", text))
-            }
+            _ => Err(SqlError::from(Refused::TooPrecise(i64::from(fsp), "CAST", 6))),
         };
         let nullable = of.nullable;
         let ty = match to {
@@ -159,16 +157,13 @@ fn decimal(precision: Option<u32>, scale: Option<u32>) -> Result<ColumnType, Sql
     let (precision, scale) = (precision.unwrap_or(10), scale.unwrap_or(0));
     let precision = if precision == 0 { 10 } else { precision };
     if scale > 30 {
-        let text = format!("Too big scale {scale} specified for column 'CAST'. Maximum is 30.");
-        return Err(SqlError::Other(1425, "42000", text));
+        return Err(Refused::TooBigScale(scale).into());
     }
     if precision > 65 {
-        let text = format!("Too-big precision {precision} specified for 'CAST'. Maximum is 65.");
-        return Err(SqlError::Other(1426, "42000", text));
+        return Err(Refused::TooPrecise(i64::from(precision), "CAST", 65).into());
     }
     if scale > precision {
-        let text = "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column 'CAST').";
-        return Err(SqlError::Other(1427, "42000", text.into()));
+        return Err(Refused::ScaleAbovePrecision.into());
     }
     Ok(ColumnType::decimal(precision as u8, scale as u8))
 }

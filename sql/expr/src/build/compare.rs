@@ -6,6 +6,7 @@ use super::operand_coercion::{Strictness, is_column, year_limit};
 use super::operators::{not, truth};
 use crate::SqlError;
 use crate::functions::CAST;
+use crate::refused::Refused;
 use crate::tree::{Comparison, Expr, OwnedDatum, Typed};
 use crate::variables::{again_of, once};
 use value::collation::aggregate::Purpose;
@@ -477,7 +478,7 @@ impl Builder {
         negated: bool,
     ) -> Result<Typed, SqlError> {
         const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
-        let wrong = || SqlError::Other(1210, "HY000", "Incorrect arguments to ESCAPE".into());
+        let wrong = || SqlError::from(Refused::WrongArguments("ESCAPE"));
         let plain = self.settings.sql_mode & NO_BACKSLASH_ESCAPES != 0;
         let escape = match escape.as_ref().map(|e| e.constant().ok_or_else(wrong)).transpose()? {
             None if plain => 0,
@@ -647,7 +648,7 @@ fn is_moment(ty: &ColumnType) -> bool {
 }
 
 fn columns(count: usize) -> SqlError {
-    SqlError::Other(1241, "21000", format!("Operand should contain {count} column(s)"))
+    Refused::WrongColumns(count).into()
 }
 
 fn symbol(op: Comparison) -> &'static str {

@@ -5,6 +5,7 @@ use super::common::common;
 use super::widths;
 use crate::SqlError;
 use crate::functions::{AS_ALIKE, AS_CHARSET, CAST, CONVERT_CHARSET, Function, number_of_bits};
+use crate::refused::Refused;
 use crate::tree::{CallSite, Expr, Extra, OwnedDatum, Typed};
 use value::collation::aggregate::{Claim, Coercibility, Purpose, aggregate};
 use value::types::NOT_FIXED;
@@ -200,7 +201,7 @@ impl<'a> Derive<'a> {
 
     /// A refusal: 1210.
     pub fn incorrect(&self) -> SqlError {
-        SqlError::Other(1210, "HY000", format!("Incorrect arguments to {}", self.name))
+        Refused::WrongArguments(self.name).into()
     }
 }
 

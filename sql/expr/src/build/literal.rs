@@ -3,6 +3,7 @@
 use super::Builder;
 use super::derive::string;
 use crate::SqlError;
+use crate::refused::Refused;
 use crate::tree::{Expr, OwnedDatum, Typed};
 use parser::ast::{self, Literal};
 use value::collation::aggregate::Coercibility;
@@ -71,9 +72,7 @@ impl Builder {
     /// # Errors
     /// 1273 for an unknown collation, 1253 for one of another character set.
     pub fn collate(&self, value: Typed, name: &str) -> Result<Typed, SqlError> {
-        let collation = Collation::from_name(name).ok_or_else(|| {
-            SqlError::Other(1273, "HY000", format!("Unknown collation: '{name}'"))
-        })?;
+        let collation = Collation::from_name(name).ok_or(Refused::UnknownCollation(name))?;
         if value.is_row() {
             return Err(super::one_column());
         }
@@ -83,12 +82,7 @@ impl Builder {
         };
         let charset = value.ty.collation.charset();
         if charset != collation.charset() && !value.is_null() {
-            let text = format!(
-                "COLLATION '{}' is not valid for CHARACTER SET '{}'",
-                collation.name(),
-                charset.name()
-            );
-            return Err(SqlError::Other(1253, "42000", text));
+            return Err(Refused::ForeignCollation(collation.name(), charset.name()).into());
         }
         let ty = ColumnType { collation, ..value.ty };
         let ty = if ty.kind.has_members() {
@@ -107,8 +101,7 @@ impl Builder {
 
 /// A character set by name.
 pub(crate) fn charset(name: &str) -> Result<Charset, SqlError> {
-    Charset::from_name(name)
-        .ok_or_else(|| SqlError::Other(1115, "42000", format!("Unknown character set: '{name}'")))
+    Charset::from_name(name).ok_or_else(|| Refused::UnknownCharset(name).into())
 }
 
 fn digits(v: u64) -> u32 {

@@ -30,6 +30,7 @@ pub use fold::{folded, folded_text, is_fixed};
 pub(crate) use operators::{bits_as_number, value_digits};
 pub use operators::{in_document, stored};
 
+use crate::refused::Refused;
 use crate::tree::{CallSite, Expr, Extra, Typed};
 use crate::{Environment, SqlError};
 use value::{Collation, Kind};
@@ -174,11 +175,10 @@ impl Builder {
 
 /// Error 1582 for a call of a native function by this name.
 pub(crate) fn wrong_count(name: &str) -> SqlError {
-    let text = format!("Incorrect parameter count in the call to native function '{name}'");
-    SqlError::Other(1582, "42000", text)
+    Refused::WrongCount(name).into()
 }
 
 /// Error 1241 for a row where one value is wanted.
 pub fn one_column() -> SqlError {
-    SqlError::Other(1241, "21000", "Operand should contain 1 column(s)".into())
+    Refused::WrongColumns(1).into()
 }

@@ -4,6 +4,7 @@ use super::Builder;
 use super::operand_coercion::Strictness;
 use crate::SqlError;
 use crate::functions;
+use crate::refused::Refused;
 use crate::tree::{Expr, Extra, OwnedDatum, Typed};
 use parser::ast::{IntervalUnit, TemporalKind};
 use value::time::{DateRules, Unit, parse};
@@ -106,8 +107,7 @@ impl Builder {
 }
 
 fn incorrect(kind: &str, text: &[u8]) -> SqlError {
-    let text = String::from_utf8_lossy(text);
-    SqlError::Other(1525, "HY000", format!("Incorrect {kind} value: '{text}'"))
+    Refused::WrongLiteral(kind, &String::from_utf8_lossy(text)).into()
 }
 
 pub(super) fn constant(value: OwnedDatum) -> Typed {

@@ -5,6 +5,7 @@ use super::moments;
 use super::{Function, Nulls, Purity, Run, Shape, function};
 use crate::build::Derive;
 use crate::eval::{Value, arithmetic, eval};
+use crate::refused::Refused;
 use crate::row::Row;
 use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum};
 use crate::{Environment, SqlError, WarningLevel};
@@ -385,6 +386,5 @@ pub fn not_convertible(text: &[u8], from: value::Charset, to: value::Charset) ->
     });
     let more = if text.len() > SHOWN_BYTES { "..." } else { "" };
     let (from, to) = (from.name(), to.name());
-    let text = format!("Cannot convert string '{shown}{more}' from {from} to {to}");
-    SqlError::Other(3854, "HY000", text)
+    Refused::NotConvertible(&format!("{shown}{more}"), from, to).into()
 }

@@ -3,6 +3,7 @@
 use super::call::{Answer, Call, NULL};
 use super::{Function, function};
 use crate::build::Derive;
+use crate::refused::Refused;
 use crate::tree::OwnedDatum;
 use crate::{SqlError, WarningLevel};
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
@@ -62,8 +63,9 @@ pub static FUNCTIONS: &[Function] = &[
         (1, 1),
         length_type,
         password_strength,
-        "how strong a password is: 0 without a policy",
-    ),
+        "how strong a password is, from 0 to 100: 0 without the component validate_password",
+    )
+    .per_statement(),
 ];
 
 type Derived = Result<ColumnType, SqlError>;
@@ -260,17 +262,12 @@ fn cipher(c: &mut Call<'_, '_>, name: &str) -> Result<Option<Cipher>, SqlError> 
         return Err(SqlError::unsupported(format!("key derivation in {name}")));
     }
     let chained = if chained {
-        let short = |what: &str| {
-            let text = format!("The initialization vector supplied to {name} is too short. {what}");
-            SqlError::Other(1882, "HY000", text)
-        };
         if c.len() < 3 {
-            let text = format!("Incorrect parameter count in the call to native function '{name}'");
-            return Err(SqlError::Other(1582, "42000", text));
+            return Err(Refused::WrongCount(name).into());
         }
         let vector = c.text(2);
         let first = vector.first_chunk::<BLOCK>();
-        Some(*first.ok_or_else(|| short("Must be at least 16 bytes long"))?)
+        Some(*first.ok_or(Refused::ShortVector(name))?)
     } else {
         if c.len() > 2 {
             c.env.warn(WarningLevel::Warning, 1618, "<IV> option ignored".into());
@@ -294,8 +291,7 @@ fn aes_decrypt<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn random_bytes<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let count = c.int(0);
     if !(1..=1024).contains(&count) {
-        let text = "length value is out of range in 'random_bytes'";
-        return Err(SqlError::Other(1690, "22003", text.into()));
+        return Err(SqlError::OutOfRange("length".into(), "random_bytes".into()));
     }
     let mut bytes = vec![0; count as usize];
     super::misc::fill_random(&mut bytes)?;
@@ -384,8 +380,7 @@ fn statement(c: &mut Call<'_, '_>) -> Result<parser::digest::Digest, SqlError> {
     };
     let failed = |error: parser::ParseError| {
         let text = crate::parse_error(&error, &text).parts().2;
-        let text = format!("Could not parse argument to digest function: \"{text}\".");
-        SqlError::Other(3676, "HY000", text)
+        SqlError::from(Refused::NoDigest(&text))
     };
     match parser::parse_digested(&text, 0, mode, false, bytes_max) {
         Ok(parsed) => {
@@ -404,6 +399,7 @@ fn statement(c: &mut Call<'_, '_>) -> Result<parser::digest::Digest, SqlError> {
     }
 }
 
-fn password_strength<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
-    Ok(0i64.into())
+fn password_strength<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
+    let password = c.text(0);
+    Ok(c.env.password_strength(&password).into())
 }

@@ -7,6 +7,7 @@ use super::call::{Answer, Call, NULL};
 use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
+use crate::refused::Refused;
 use catalog::CatalogError;
 use mdl::{MdlError, UserLocks};
 use std::time::Duration;
@@ -70,9 +71,7 @@ fn name(c: &mut Call<'_, '_>) -> Result<String, SqlError> {
         return Err(bad_name(""));
     }
     if text.chars().count() > 64 {
-        let shown = String::from_utf8_lossy(&shown);
-        let text = format!("User-level lock name '{shown}' should not exceed 64 characters.");
-        return Err(SqlError::Other(4163, "42000", text));
+        return Err(Refused::LockNameTooLong(&String::from_utf8_lossy(&shown)).into());
     }
     Ok(text)
 }
@@ -82,23 +81,17 @@ fn null_name() -> SqlError {
 }
 
 fn bad_name(shown: &str) -> SqlError {
-    let text = format!(
-        "Incorrect user-level lock name '{shown}'. The name is empty, NULL, or can not be expressed \
-         in the current character-set."
-    );
-    SqlError::Other(3057, "42000", text)
+    Refused::BadLockName(shown).into()
 }
 
 /// The locks of this session.
 fn locks<'c>(c: &'c mut Call<'_, '_>) -> Result<&'c mut UserLocks, SqlError> {
-    let nobody = || SqlError::Other(1105, "HY000", "User-level locks are a session's".into());
-    c.env.user_locks().ok_or_else(nobody)
+    c.env.user_locks().ok_or_else(|| Refused::NobodysLock.into())
 }
 
 /// Runs something with the slot of this session.
 fn in_slot<T>(run: impl FnOnce(&SessionSlot) -> T) -> Result<T, SqlError> {
-    let nobody = || SqlError::Other(1105, "HY000", "User-level locks are a session's".into());
-    sync::with_current(|slot| slot.map(run)).ok_or_else(nobody)
+    sync::with_current(|slot| slot.map(run)).ok_or_else(|| Refused::NobodysLock.into())
 }
 
 fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -116,13 +109,7 @@ fn get_lock<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let locks = locks(c)?;
     match in_slot(|slot| locks.get(slot, &name, deadline))? {
         Ok(got) => Ok(got.into()),
-        Err(MdlError::Deadlock) => Err(SqlError::Other(
-            3058,
-            "HY000",
-            "Deadlock found when trying to get user-level lock; try rolling back \
-             transaction/releasing locks and restarting lock acquisition."
-                .into(),
-        )),
+        Err(MdlError::Deadlock) => Err(Refused::LockDeadlock.into()),
         Err(error) => Err(CatalogError::from(error).into()),
     }
 }

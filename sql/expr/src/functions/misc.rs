@@ -4,6 +4,7 @@ use super::call::{Answer, Call, NULL};
 use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
+use crate::refused::Refused;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 use value::ColumnType;
@@ -126,7 +127,7 @@ fn unit_type(d: &mut Derive<'_>) -> Derived {
 
 /// Fills bytes from the system's random source.
 pub(super) fn fill_random(bytes: &mut [u8]) -> Result<(), SqlError> {
-    let failed = |_| SqlError::Other(3177, "HY000", "random source failed".into());
+    let failed = |_| SqlError::from(Refused::NoRandomness);
     let mut filled = 0;
     while filled < bytes.len() {
         let flags = rustix::rand::GetRandomFlags::empty();
@@ -202,9 +203,7 @@ fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
 }
 
 fn bad_uuid(text: &[u8], function: &str) -> SqlError {
-    let text = String::from_utf8_lossy(text);
-    let text = format!("Incorrect string value: '{text}' for function {function}");
-    SqlError::Other(1411, "HY000", text)
+    Refused::NoUuid(&String::from_utf8_lossy(text), function).into()
 }
 
 /// The time's low and high parts exchanged, so that UUIDs ascend in time.
@@ -334,7 +333,7 @@ fn is_ipv4_mapped<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn sleep<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if c.is_null(0) || c.double(0) < 0.0 {
-        return Err(SqlError::Other(1210, "HY000", "Incorrect arguments to sleep.".into()));
+        return Err(Refused::WrongArguments("sleep.").into());
     }
     let seconds = c.double(0);
     Ok((!c.env.sleep(seconds)).into())

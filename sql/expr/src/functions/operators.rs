@@ -4,6 +4,7 @@ use super::call::{Answer, Call};
 use super::{Function, Shape, function};
 use crate::SqlError;
 use crate::build::Derive;
+use crate::refused::Refused;
 use crate::tree::Expr;
 use value::{ColumnType, Datum};
 
@@ -68,8 +69,7 @@ fn pair<'v>(
     }
     let (a, b) = (c.text(0), c.text(1));
     if a.len() != b.len() {
-        let text = "Binary operands of bitwise operators must be of equal length";
-        return Err(SqlError::Other(3513, "HY000", text.into()));
+        return Err(Refused::UnequalOperands.into());
     }
     Ok(a.iter().zip(b.iter()).map(|(a, b)| bytes(*a, *b)).collect::<Vec<_>>().into())
 }

@@ -9,6 +9,7 @@ use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
+use crate::refused::Refused;
 use crate::tree::Typed;
 use fancy_regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
@@ -49,11 +50,7 @@ fn texts(d: &mut Derive<'_>, count: usize) -> Result<(), SqlError> {
     if let (Some(bytes), Some(text)) = (bytes, text) {
         let name = given.clone().nth(text).map_or("", |a| a.ty.collation.name());
         let (first, second) = if bytes < text { ("binary", name) } else { (name, "binary") };
-        let text = format!(
-            "Character set '{first}' cannot be used in conjunction with '{second}' in call to {}.",
-            d.name
-        );
-        return Err(SqlError::Other(3995, "HY000", text));
+        return Err(Refused::MixedPattern(first, second, d.name).into());
     }
     d.compared(0..count)?;
     Ok(())
@@ -88,10 +85,6 @@ fn replace_type(d: &mut Derive<'_>) -> Derived {
     Ok(d.string(16_777_216))
 }
 
-fn error(number: u16, text: &str) -> SqlError {
-    SqlError::Other(number, "HY000", text.into())
-}
-
 /// MySQL's number and text for a pattern that cannot be compiled.
 fn bad_pattern(problem: &fancy_regex::Error, pattern: &str) -> SqlError {
     let shown = problem.to_string();
@@ -100,27 +93,24 @@ fn bad_pattern(problem: &fancy_regex::Error, pattern: &str) -> SqlError {
         || has("Invalid character class")
         || has("unclosed open bracket")
     {
-        return error(3696, "The regular expression contains an unclosed bracket expression.");
+        return Refused::PatternBracket.into();
     }
     if (has("range") && has("invalid") || has("bounds")) && pattern.contains('[') {
-        return error(
-            3697,
-            "The regular expression contains an [x-y] character range where x comes after y.",
-        );
+        return Refused::PatternRange.into();
     }
     if has("Unclosed") || has("unclosed group") || has("unopened group") || has("parenthes") {
-        return error(3691, "Mismatched parenthesis in regular expression.");
+        return Refused::PatternParenthesis.into();
     }
     if has("backref") || has("back reference") {
-        return error(3694, "Invalid back-reference in regular expression.");
+        return Refused::PatternReference.into();
     }
     if has("look-behind") || has("ookbehind") {
-        return error(3695, "The look-behind assertion exceeds the limit in regular expression.");
+        return Refused::PatternLookBehind.into();
     }
     if has("escape") {
-        return error(3689, "Unrecognized escape sequence in regular expression.");
+        return Refused::PatternEscape.into();
     }
-    error(3688, "Syntax error in regular expression on line 1, character 1.")
+    Refused::PatternSyntax.into()
 }
 
 /// What ICU refuses and this library takes, or words otherwise: found before the pattern is compiled.
@@ -137,7 +127,7 @@ fn check(pattern: &str) -> Result<(), SqlError> {
         let taken = match ch {
             '\\' => match behind.chars().next() {
                 None => {
-                    return Err(error(3689, "Unrecognized escape sequence in regular expression."));
+                    return Err(Refused::PatternEscape.into());
                 }
                 Some(escaped) => {
                     low = None;
@@ -147,7 +137,7 @@ fn check(pattern: &str) -> Result<(), SqlError> {
             '[' if behind.starts_with(':') && inside => {
                 let (name, _) = behind[1..].split_once(":]").unwrap_or((behind, ""));
                 if !POSIX.contains(&name.trim_start_matches('^')) {
-                    return Err(error(3685, "Illegal argument to a regular expression."));
+                    return Err(Refused::PatternArgument.into());
                 }
                 1 + 1 + name.len() + 2
             }
@@ -163,9 +153,7 @@ fn check(pattern: &str) -> Result<(), SqlError> {
             '-' if inside && low.is_some() => {
                 let high = behind.chars().next().filter(|c| !matches!(c, ']' | '[' | '\\'));
                 if high.is_some_and(|high| Some(high) < low) {
-                    let text = "The regular expression contains an [x-y] character range where x \
-                                comes after y.";
-                    return Err(error(3697, text));
+                    return Err(Refused::PatternRange.into());
                 }
                 low = None;
                 1 + high.map_or(0, char::len_utf8)
@@ -175,7 +163,7 @@ fn check(pattern: &str) -> Result<(), SqlError> {
                 1
             }
             ')' if !inside && groups == 0 => {
-                return Err(error(3691, "Mismatched parenthesis in regular expression."));
+                return Err(Refused::PatternParenthesis.into());
             }
             ')' if !inside => {
                 groups -= 1;
@@ -208,7 +196,7 @@ fn group(behind: &str) -> Result<(), SqlError> {
     let look = name.starts_with(['=', '!']);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
     if !look && (end == 0 || !name[end..].starts_with('>')) {
-        return Err(error(3887, "A capture group has an invalid name."));
+        return Err(Refused::PatternGroup.into());
     }
     Ok(())
 }
@@ -222,7 +210,7 @@ const POSIX: &[&str] = &[
 /// `{min}`, `{min,}` or `{min,max}` behind its bracket.
 fn interval(text: &str) -> Result<(), SqlError> {
     const DIGITS_MAX: usize = 8;
-    let incorrect = || error(3692, "Incorrect description of a {min,max} interval.");
+    let incorrect = || SqlError::from(Refused::PatternInterval);
     let (inner, _) = text.split_once('}').ok_or_else(incorrect)?;
     let (min, max) = inner.split_once(',').unwrap_or((inner, ""));
     let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
@@ -230,20 +218,17 @@ fn interval(text: &str) -> Result<(), SqlError> {
         return Err(incorrect());
     }
     if min.len().max(max.len()) > DIGITS_MAX {
-        return Err(error(4007, "Decimal number in regular expression is too large."));
+        return Err(Refused::PatternNumber.into());
     }
     match (min.parse::<u32>(), max.parse::<u32>()) {
-        (Ok(min), Ok(max)) if max < min => {
-            let text = "The maximum is less than the minumum in a {min,max} interval.";
-            Err(error(3693, text))
-        }
+        (Ok(min), Ok(max)) if max < min => Err(Refused::PatternMaximum.into()),
         _ => Ok(()),
     }
 }
 
 fn bad_run(problem: &fancy_regex::Error) -> SqlError {
     let _ = problem;
-    error(3699, "Timeout exceeded in regular expression match.")
+    Refused::PatternTimeout.into()
 }
 
 /// Pattern, flags and whether cases differ.
@@ -271,7 +256,7 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Arc<Regex>, Sql
         return Ok(found);
     }
     if text.is_empty() {
-        return Err(error(3685, "Illegal argument to a regular expression."));
+        return Err(Refused::PatternArgument.into());
     }
     let (mut insensitive, mut lines, mut dot) = (!sensitive, false, false);
     for flag in &key.1 {
@@ -283,11 +268,7 @@ fn pattern(c: &mut Call<'_, '_>, flags: Option<usize>) -> Result<Arc<Regex>, Sql
             b'u' => {}
             _ => {
                 let name = c.site.function.name;
-                return Err(SqlError::Other(
-                    1210,
-                    "HY000",
-                    format!("Incorrect arguments to {name}"),
-                ));
+                return Err(Refused::WrongArguments(name).into());
             }
         }
     }
@@ -351,8 +332,7 @@ fn start(c: &mut Call<'_, '_>, n: usize, text: &str) -> Result<usize, SqlError> 
     let position = if n < c.len() { c.integer(n) } else { 1 };
     let name = c.site.function.name;
     if position < 1 && name != "regexp_instr" {
-        let text = format!("Incorrect parameters in the call to native function '{name}'");
-        return Err(SqlError::Other(1583, "42000", text));
+        return Err(Refused::WrongParameters(name).into());
     }
     let chars = text.chars().count() as i128;
     let empty_start = position == 1;
@@ -360,7 +340,7 @@ fn start(c: &mut Call<'_, '_>, n: usize, text: &str) -> Result<usize, SqlError> 
         if position == chars + 1 {
             return Ok(text.len());
         }
-        return Err(error(3686, "Index out of bounds in regular expression search."));
+        return Err(Refused::PatternBounds.into());
     }
     let at = text.char_indices().nth((position - 1) as usize);
     Ok(at.map_or(text.len(), |(at, _)| at))
@@ -413,11 +393,8 @@ fn instr<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let occurrence = if c.len() > 3 { c.integer(3) } else { 1 };
     let behind = if c.len() > 4 { c.integer(4) } else { 0 };
     if !(0..=1).contains(&behind) {
-        return Err(SqlError::Other(
-            1210,
-            "HY000",
-            "Incorrect arguments to regexp_instr: return_option must be 1 or 0.".into(),
-        ));
+        let what = "regexp_instr: return_option must be 1 or 0.";
+        return Err(Refused::WrongArguments(what).into());
     }
     Ok(match nth(&regex, &text, at, occurrence)? {
         Some((start, end)) => {
@@ -459,10 +436,9 @@ fn append(
                     group = Some(longer);
                     rest.next();
                 }
-                let group =
-                    group.ok_or_else(|| error(3887, "A capture group has an invalid name."))?;
+                let group = group.ok_or(Refused::PatternGroup)?;
                 if group >= found.len() {
-                    return Err(error(3686, "Index out of bounds in regular expression search."));
+                    return Err(Refused::PatternBounds.into());
                 }
                 out.push_str(found.get(group).map_or("", |m| m.as_str()));
             }

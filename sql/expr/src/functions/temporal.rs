@@ -6,6 +6,7 @@ use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
+use crate::refused::Refused;
 use crate::tree::Extra;
 use value::time::{Interval, MICROS_PER_SECOND, Unit, day_number, days_in_month, from_day_number};
 use value::{ColumnType, Date, DateTime, Datum, Decimal, Kind, Time, TimeZone};
@@ -120,14 +121,7 @@ fn fsp(d: &Derive<'_>, n: usize) -> Result<u8, SqlError> {
     match d.constant_int(n) {
         None if d.args.len() <= n => Ok(0),
         Some(fsp @ 0..=6) => Ok(fsp as u8),
-        fsp => {
-            let text = format!(
-                "Too-big precision {} specified for '{}'. Maximum is 6.",
-                fsp.unwrap_or(-1),
-                d.name
-            );
-            Err(SqlError::Other(1426, "42000", text))
-        }
+        fsp => Err(Refused::TooPrecise(fsp.unwrap_or(-1), d.name, 6).into()),
     }
 }
 
@@ -804,7 +798,7 @@ fn months(period: i64) -> Option<i64> {
 }
 
 fn bad_period(name: &str) -> SqlError {
-    SqlError::Other(1210, "HY000", format!("Incorrect arguments to {name}"))
+    Refused::WrongArguments(name).into()
 }
 
 fn period_add<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

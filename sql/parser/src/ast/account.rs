@@ -1,6 +1,10 @@
 //! Accounts and privileges.
 
 use super::ObjectName;
+use zeroize::Zeroizing;
+
+/// A password in clear, which is overwritten when it is given back.
+pub type Password = Zeroizing<Vec<u8>>;
 
 /// `user@host` or CURRENT_USER.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub struct AccountSpec {
     /// IDENTIFIED ...; none when not written.
     pub identified: Option<Identified>,
     /// REPLACE 'current password'.
-    pub replace: Option<Vec<u8>>,
+    pub replace: Option<Password>,
     /// RETAIN CURRENT PASSWORD.
     pub retain_current: bool,
     /// DISCARD OLD PASSWORD.
@@ -48,7 +52,7 @@ pub enum Secret {
     /// Only a plugin was named.
     None,
     /// BY 'password'.
-    Password(Vec<u8>),
+    Password(Password),
     /// BY RANDOM PASSWORD.
     Random,
     /// AS 'hash'.
@@ -182,9 +186,9 @@ pub struct SetPassword {
     /// FOR account; none for the current one.
     pub account: Option<Account>,
     /// New password; none for TO RANDOM.
-    pub password: Option<Vec<u8>>,
+    pub password: Option<Password>,
     /// REPLACE 'current password'.
-    pub replace: Option<Vec<u8>>,
+    pub replace: Option<Password>,
     /// RETAIN CURRENT PASSWORD.
     pub retain_current: bool,
 }

@@ -37,10 +37,15 @@ impl Resolver<'_, '_> {
 
     /// `@@name`.
     pub(super) fn system_variable(&self, variable: &ast::SystemVar) -> Result<Typed, SqlError> {
-        if variable.component.is_some() {
-            return Err(SqlError::unsupported("structured system variable"));
-        }
         let name = variable.name.to_ascii_lowercase();
+        let name = match &variable.component {
+            None => name,
+            // One of several caches of keys.
+            Some(_) if name.starts_with("key_") => {
+                return Err(SqlError::unsupported("structured system variable"));
+            }
+            Some(component) => format!("{}.{name}", component.to_ascii_lowercase()),
+        };
         // Of one that is not there evaluation complains.
         let ty = self.context.variables.system_variable_type(&name);
         let ty = ty.unwrap_or(ColumnType::of(Kind::VarChar));

@@ -7,6 +7,7 @@ use catalog::{ProcessRow, ReadContext};
 const PLUGINS: &[(&str, &str, &str)] = &[
     ("mysql_native_password", "AUTHENTICATION", "Native MySQL authentication"),
     ("caching_sha2_password", "AUTHENTICATION", "Caching sha2 authentication"),
+    ("auth_socket", "AUTHENTICATION", "Unix Socket based authentication"),
     ("InnoDB", "STORAGE ENGINE", ENGINE),
     ("PERFORMANCE_SCHEMA", "STORAGE ENGINE", "Performance Schema"),
 ];

@@ -41,7 +41,8 @@ pub(super) const LIST: &[Variable] = &[
     F("create_admin_listener_thread", Bool, "OFF")
         .ignored("Each address that is listened on has a thread of its own."),
     F("disconnect_on_expired_password", Bool, "ON"),
-    told("external_user", "").only("There are no proxied accounts."),
+    // Who `auth_socket` let in, as the system names it.
+    told("external_user", ""),
     v("flush", Global, Bool, "OFF").only("There are no MyISAM tables to flush."),
     e("general_log", Global, Bool, "OFF", E::Logs),
     e("general_log_file", Global, Text, "general.log", E::Logs),
@@ -163,4 +164,19 @@ pub(super) const LIST: &[Variable] = &[
     v("tls_ciphersuites", Global, Text, ""),
     v("tls_version", Global, Text, "TLSv1.2,TLSv1.3"),
     F("tmpdir", Text, "/tmp").only(ONE_FOLDER),
+    // Of the component `validate_password`: not there before it is installed.
+    e("validate_password.changed_characters_percentage", Global, Int(0, 100), "0", E::Passwords),
+    e("validate_password.check_user_name", Global, Bool, "ON", E::Passwords),
+    e("validate_password.dictionary_file", Global, Text, "", E::Passwords),
+    e("validate_password.length", Global, Int(0, 0x7fff_ffff), "8", E::Passwords),
+    e("validate_password.mixed_case_count", Global, Int(0, 0x7fff_ffff), "1", E::Passwords),
+    e("validate_password.number_count", Global, Int(0, 0x7fff_ffff), "1", E::Passwords),
+    e(
+        "validate_password.policy",
+        Global,
+        Enum(&["LOW", "MEDIUM", "STRONG"]),
+        "MEDIUM",
+        E::Passwords,
+    ),
+    e("validate_password.special_char_count", Global, Int(0, 0x7fff_ffff), "1", E::Passwords),
 ];

@@ -2,11 +2,11 @@
 //! JSON_ARRAY_INSERT, JSON_MERGE_PATCH, JSON_MERGE_PRESERVE.
 
 use super::{
-    Derived, Function, MANY, NULL, element, function, json_type, refusal, result, single_path,
-    tree, truths,
+    Derived, Function, MANY, NULL, element, function, json_type, result, single_path, tree, truths,
 };
 use crate::build::Derive;
 use crate::functions::call::{Answer, Call};
+use crate::refused::Refused;
 use ::value::json::modify::{self, Put};
 use ::value::json::{JsonValue, Path};
 
@@ -118,10 +118,7 @@ fn array_append<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn array_insert<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     each_pair(c, |document, path, value| match modify::array_insert(document, path, value) {
         true => Ok(()),
-        false => {
-            let text = "A path expression is not a path to a cell in an array.";
-            Err(refusal(3165, "42000", text))
-        }
+        false => Err(Refused::NoCell.into()),
     })
 }
 
@@ -131,8 +128,7 @@ fn remove<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     for n in 1..c.len() {
         let Some(path) = single_path(c, n)? else { return Ok(NULL) };
         if path.legs.is_empty() {
-            let text = "The path expression '$' is not allowed in this context.";
-            return Err(refusal(3153, "42000", text));
+            return Err(Refused::WholePath.into());
         }
         paths.push(path);
     }

@@ -2,10 +2,11 @@
 
 use super::{
     Derived, Function, MANY, NULL, document, element, function, invalid_text, json_type,
-    long_text_type, of_binary, refusal, result, text_type, truths, unicode,
+    long_text_type, of_binary, result, text_type, truths, unicode,
 };
 use crate::build::Derive;
 use crate::functions::call::{Answer, Call};
+use crate::refused::Refused;
 use crate::tree::OwnedDatum;
 use crate::{SqlError, eval::Value};
 use ::value::json::tree::Object;
@@ -57,8 +58,7 @@ fn object<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let mut members = Vec::with_capacity(c.len() / 2);
     for n in (0..c.len()).step_by(2) {
         if c.is_null(n) {
-            let text = "JSON documents may not contain NULL member names.";
-            return Err(refusal(3158, "22032", text));
+            return Err(Refused::NullMember.into());
         }
         let ty = c.ty(n);
         if ty.kind.is_binary_string() {
@@ -75,8 +75,7 @@ fn text<'v>(c: &mut Call<'_, 'v>) -> Result<Cow<'v, [u8]>, SqlError> {
     let ty = c.ty(0);
     if !crate::build::is_stringy(&ty) {
         let name = c.site.function.name;
-        let text = format!("Incorrect type for argument 1 in function {name}.");
-        return Err(refusal(3064, "HY000", text));
+        return Err(Refused::NoJsonText(name).into());
     }
     if ty.kind.is_binary_string() {
         return Err(of_binary());

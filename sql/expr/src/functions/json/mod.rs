@@ -27,6 +27,7 @@ use super::{Function, MANY, function};
 use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
+use crate::refused::Refused;
 use crate::tree::{Expr, OwnedDatum, Typed};
 use ::value::collation::aggregate::Coercibility;
 use ::value::json::{self, JsonError, JsonRef, JsonValue, Path};
@@ -118,19 +119,14 @@ pub fn is_truth(value: &Typed) -> bool {
     }
 }
 
-fn refusal(number: u16, state: &'static str, text: impl Into<String>) -> SqlError {
-    SqlError::Other(number, state, text.into())
-}
-
 /// 3157.
 pub fn too_deep() -> SqlError {
-    refusal(3157, "22032", "The JSON document exceeds the maximum depth.")
+    Refused::JsonTooDeep.into()
 }
 
 /// 3144.
 fn of_binary() -> SqlError {
-    let text = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
-    refusal(3144, "22032", text)
+    Refused::JsonOfBytes.into()
 }
 
 /// 3141 (or 3157): the text of argument `n`, counted from 0, is no JSON.
@@ -138,21 +134,12 @@ pub fn invalid_text(error: &JsonError, n: usize, function: &str) -> SqlError {
     if error.too_deep() {
         return too_deep();
     }
-    let (what, at, n) = (&error.what, error.at, n + 1);
-    let text = format!(
-        "Invalid JSON text in argument {n} to function {function}: \"{what}\" at position {at}."
-    );
-    refusal(3141, "22032", text)
+    Refused::InvalidJson(n + 1, function, &error.what, error.at).into()
 }
 
 /// 3146: argument `n`, counted from 0, is neither text nor JSON.
 fn invalid_type(n: usize, function: &str) -> SqlError {
-    let text = format!(
-        "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON \
-         type is required.",
-        n + 1
-    );
-    refusal(3146, "22032", text)
+    Refused::NoJson(n + 1, function).into()
 }
 
 /// Text of any character set as utf8mb4.
@@ -246,12 +233,7 @@ fn path(c: &mut Call<'_, '_>, n: usize) -> Result<Option<Path>, SqlError> {
 /// # Errors
 /// 3143.
 pub fn parse_path(text: &[u8]) -> Result<Path, SqlError> {
-    Path::parse(text).map_err(|e| {
-        let at = e.at;
-        let text =
-            format!("Invalid JSON path expression. The error is around character position {at}.");
-        refusal(3143, "42000", text)
-    })
+    Path::parse(text).map_err(|e| Refused::BadPath(e.at).into())
 }
 
 /// As [`path`], for a path that finds one value at most.
@@ -261,9 +243,7 @@ pub fn parse_path(text: &[u8]) -> Result<Path, SqlError> {
 fn single_path(c: &mut Call<'_, '_>, n: usize) -> Result<Option<Path>, SqlError> {
     let path = path(c, n)?;
     if path.as_ref().is_some_and(Path::is_multiple) {
-        let text = "In this situation, path expressions may not contain the * and ** tokens or an \
-                    array range.";
-        return Err(refusal(3149, "42000", text));
+        return Err(Refused::ManyPaths.into());
     }
     Ok(path)
 }

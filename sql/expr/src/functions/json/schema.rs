@@ -4,9 +4,10 @@
 //!    the whole must have, then enum, allOf, anyOf, oneOf, not; the first that fails is reported. 2. What
 //!    is no requirement (a word of another type, a pattern that is no regular expression) holds.
 
-use super::{Derived, Function, NULL, document, function, json_type, refusal, result, truth_type};
+use super::{Derived, Function, NULL, document, function, json_type, result, truth_type};
 use crate::build::Derive;
 use crate::functions::call::{Answer, Call};
+use crate::refused::Refused;
 use crate::{Environment, Expr, Row, SqlError, eval};
 use ::value::json::tree::Object;
 use ::value::json::{self, JsonRef, JsonValue, Members, View};
@@ -79,10 +80,7 @@ fn judged(c: &mut Call<'_, '_>) -> Result<Option<Option<Failure>>, SqlError> {
     let Some(schema) = document(c, 0)? else { return Ok(None) };
     let root = JsonRef::new(&schema);
     if !matches!(root.view(), View::Object(_)) {
-        let name = c.site.function.name;
-        let text =
-            format!("Invalid JSON type in argument 1 to function {name}; an object is required.");
-        return Err(refusal(3853, "22032", text));
+        return Err(Refused::NoJsonObject(c.site.function.name).into());
     }
     let Some(document) = document(c, 1)? else { return Ok(None) };
     if refers_elsewhere(root) {

@@ -2,14 +2,15 @@
 //! JSON_OVERLAPS, MEMBER OF, JSON_SEARCH.
 
 use super::{
-    Derived, Function, MANY, NULL, document, element, function, json_type, part, path, refusal,
-    result, single_path, truth_type, truths,
+    Derived, Function, MANY, NULL, document, element, function, json_type, part, path, result,
+    single_path, truth_type, truths,
 };
 use crate::SqlError;
 use crate::build::Derive;
 use crate::functions::Shape;
 use crate::functions::call::{Answer, Call};
 use crate::like::like;
+use crate::refused::Refused;
 use crate::tree::{Expr, OwnedDatum};
 use ::value::json::{self, JsonRef, JsonValue, Path, View};
 use ::value::{Collation, ColumnType, Datum};
@@ -57,7 +58,7 @@ fn member_type(d: &mut Derive<'_>) -> Derived {
 
 /// The escape character is known when the call is built.
 fn search_type(d: &mut Derive<'_>) -> Derived {
-    let wrong = || refusal(1210, "HY000", "Incorrect arguments to ESCAPE");
+    let wrong = || SqlError::from(Refused::WrongArguments("ESCAPE"));
     if let Some(escape) = d.args.get(3) {
         match &escape.expr {
             Expr::Const(OwnedDatum::Bytes(text)) if escape.ty.collation.char_count(text) > 1 => {
@@ -118,12 +119,7 @@ fn one_or_all(c: &mut Call<'_, '_>, n: usize) -> Result<bool, SqlError> {
     match word.as_slice() {
         b"one" => Ok(true),
         b"all" => Ok(false),
-        _ => {
-            let name = c.site.function.name;
-            let text =
-                format!("The oneOrAll argument to {name} may take these values: 'one' or 'all'.");
-            Err(refusal(3154, "42000", text))
-        }
+        _ => Err(Refused::OneOrAll(c.site.function.name).into()),
     }
 }
 

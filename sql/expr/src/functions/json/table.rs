@@ -7,6 +7,7 @@
 use super::cast::{Read, decimal, double, integer, type_in_errors};
 use super::make::unquoted;
 use crate::SqlError;
+use crate::refused::Refused;
 use crate::tree::OwnedDatum;
 use ::value::json::{JsonRef, View};
 use ::value::{Collation, ColumnType, ConvertError, ConvertMode, DateTime, Datum, Kind, Warning};
@@ -36,8 +37,7 @@ pub fn column_value(
         View::Null => return Ok((OwnedDatum::Null, None)),
         _ if ty.kind == Kind::Json => return Ok((OwnedDatum::Json(value.bytes().to_vec()), None)),
         View::Array(_) | View::Object(_) => {
-            let text = "Can't store an array or an object in the scalar JSON_TABLE column";
-            let error = SqlError::Other(3666, "2203F", format!("{text} '{name}'"));
+            let error = Refused::NoScalar(name).into();
             return Err(Box::new(Misfit { warning: None, error }));
         }
         _ => {}
@@ -87,16 +87,17 @@ fn exact(v: i128) -> Datum<'static> {
 }
 
 fn no_number(number: u16, name: &str, ty: &ColumnType) -> Box<Misfit> {
-    let what = if number == 3155 { "Out of range" } else { "Invalid" };
     let wanted = type_in_errors(ty.kind);
-    let text = format!("{what} JSON value for CAST to {wanted} from column {name} at row 1");
-    let error = SqlError::Other(number, "22018", text).followed_by(&out_of_range(name));
+    let error = match number {
+        3155 => Refused::JsonOutOfRange(wanted, name),
+        _ => Refused::JsonInvalid(wanted, name),
+    };
+    let error = SqlError::from(error).followed_by(&out_of_range(name));
     Box::new(Misfit { warning: None, error })
 }
 
 fn out_of_range(name: &str) -> SqlError {
-    let text = format!("Value is out of range for JSON_TABLE's column '{name}'");
-    SqlError::Other(3669, "22003", text)
+    Refused::JsonColumnRange(name).into()
 }
 
 fn store(

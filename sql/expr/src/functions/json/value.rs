@@ -3,10 +3,11 @@
 //! 1. The call's arguments are the document, the path, and what stands behind DEFAULT for an empty and
 //!    for a failed search; [`Extra::Otherwise`] says whether those count.
 
-use super::{Derived, Function, NULL, document, function, refusal};
+use super::{Derived, Function, NULL, document, function};
 use crate::SqlError;
 use crate::build::{Builder, Derive};
 use crate::functions::call::{Answer, Call};
+use crate::refused::Refused;
 use crate::tree::{Expr, Extra, Otherwise, OwnedDatum, Typed};
 use crate::{WarningLevel, eval::Value};
 use ::value::collation::aggregate::Coercibility;
@@ -98,10 +99,7 @@ fn default_value(default: &Typed, to: &ColumnType) -> Result<OwnedDatum, SqlErro
     let text = crate::text(&value.datum());
     let shown = String::from_utf8_lossy(&text);
     let beyond = |kind: &str| SqlError::OutOfRange(kind.into(), "json_value".into());
-    let incorrect = |kind: &str| {
-        let text = format!("Truncated incorrect {kind} value: '{shown}'");
-        refusal(1292, "22007", text)
-    };
+    let incorrect = |kind: &str| SqlError::from(Refused::TruncatedDefault(kind, &shown));
     if to.kind == Kind::Json {
         let mut out = Vec::new();
         ::value::json::parse(&text, &mut out)
@@ -127,7 +125,7 @@ fn default_value(default: &Typed, to: &ColumnType) -> Result<OwnedDatum, SqlErro
         Kind::Double | Kind::Float => incorrect("DOUBLE"),
         Kind::Date => incorrect("date"),
         Kind::Time => incorrect("time"),
-        Kind::DateTime => refusal(1292, "22007", format!("Incorrect datetime value: '{shown}'")),
+        Kind::DateTime => Refused::IncorrectDateTime(&shown).into(),
         kind => {
             let whole = text.is_empty() || super::cast::integer(read).whole().is_some();
             match (whole, kind, to.unsigned) {
@@ -160,8 +158,7 @@ fn type_word(ty: &ColumnType) -> &'static str {
 
 /// 3966: nothing was found.
 pub fn none_found(function: &str) -> SqlError {
-    let text = format!("No value was found by '{function}' on the specified path.");
-    refusal(3966, "22035", text)
+    Refused::NoneFound(function).into()
 }
 
 fn run<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -187,10 +184,7 @@ fn run<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             };
         }
         [one] => *one,
-        _ => {
-            let text = "More than one value was found by 'json_value' on the specified path.";
-            return failed(c, refusal(3967, "22034", text));
-        }
+        _ => return failed(c, Refused::ManyFound.into()),
     };
     if value.view() == View::Null {
         return Ok(NULL);
