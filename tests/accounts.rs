@@ -293,7 +293,7 @@ fn who_has_the_process_comes_in_by_auth_socket() {
     let peer = |user: &str| Peer { user: user.into(), ..Peer::from(server.socket()) };
     if own != "root" {
         // Nobody here is root: what follows is tested where the tests run as root, as they do in containers.
-        assert_eq!(TextClient::try_connect(&peer("root")).unwrap_err().number, 1698);
+        assert_eq!(TextClient::try_connect(peer("root")).unwrap_err().number, 1698);
         return;
     }
     let mut root = TextClient::connect(server.socket());
@@ -313,7 +313,7 @@ fn who_has_the_process_comes_in_by_auth_socket() {
         assert!(answer.out.contains(&format!("{user}@localhost\troot")), "{user}: {}", answer.err);
     }
     for user in ["other", "nobody"] {
-        let failure = TextClient::try_connect(&peer(user)).unwrap_err();
+        let failure = TextClient::try_connect(peer(user)).unwrap_err();
         assert_eq!(failure.number, 1698, "{user}");
     }
     let over_tcp = testkit::run(server.tcp_client().args(["--user=root", "-e", "SELECT 1"]));
