@@ -142,7 +142,7 @@ pub use transaction::{
     TransactionTotals,
 };
 
-/// Taken by tests that empty figures, which are the process's.
+/// Taken by tests that empty figures or switch instruments, which are the process's, and by those that others would disturb so.
 #[cfg(test)]
 static EMPTIES: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

@@ -472,6 +472,7 @@ mod tests {
     // One after the other: what is emptied is the process's.
     #[test]
     fn tables_add_up_over_sessions_and_begin_again_when_emptied() {
+        let _alone = stdx::lock(&crate::EMPTIES);
         threads_and_tables_are_emptied_apart();
         let figures = Arc::new(TableFigures::default());
         let indexes: Arc<[String]> = ["PRIMARY".to_string(), "k".to_string()].into();
@@ -507,6 +508,7 @@ mod tests {
 
     #[test]
     fn locks_add_up_over_sessions_and_begin_again_when_emptied() {
+        let _alone = stdx::lock(&crate::EMPTIES);
         let figures = Arc::new(TableFigures::default());
         let (a, b) = (figures.open(("d", "t"), [].into()), figures.open(("d", "t"), [].into()));
         a.locked(false);

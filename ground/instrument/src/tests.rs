@@ -27,6 +27,7 @@ fn a_class_with_flags_off_is_registered_by_its_first_hit_and_not_counted() {
 
 #[test]
 fn contended_counts_whatever_the_flags_and_threads_fold_when_they_end() {
+    let _alone = stdx::lock(&crate::EMPTIES);
     #[expect(clippy::disallowed_methods, reason = "host::thread is above this crate")]
     let threads: Vec<_> = (1..=4u64)
         .map(|n| {
@@ -70,6 +71,7 @@ fn the_current_page_can_be_swapped_and_a_page_that_ends_is_kept_in_the_totals() 
 
 #[test]
 fn register_lists_classes_once_with_their_defaults() {
+    let _alone = stdx::lock(&crate::EMPTIES);
     static STATEMENT: StatementClass = StatementClass::new("statement/test/select");
     register(&[&STATEMENT, &STATEMENT]);
     assert_eq!(classes().iter().filter(|c| c.name() == STATEMENT.name()).count(), 1);
@@ -117,6 +119,7 @@ fn holds_of_pages_that_live_and_pages_that_ended_add_up_and_older_windows_do_not
 
 #[test]
 fn levels_and_rules_set_instruments() {
+    let _alone = stdx::lock(&crate::EMPTIES);
     let _alone = level_alone();
     static SELECT: StatementClass = StatementClass::new("statement/levels/select");
     static FILE: FileClass = FileClass::new("wait/io/file/levels/data");
