@@ -410,7 +410,7 @@ impl Digest {
     /// A row is not written any more.
     fn fold(&self, row: &DigestRow) {
         let mut times = lock(&TIMES);
-        row.tell_times(&mut times);
+        row.add_times(&mut times);
         let mut state = lock(&self.state);
         let place = row.place.load(Relaxed);
         state.rows.swap_remove(place);
