@@ -15,6 +15,8 @@ mod drivers;
 mod exporter;
 #[path = "compat/go_suite.rs"]
 mod go_suite;
+#[path = "compat/pypi.rs"]
+mod pypi;
 #[path = "compat/sqlalchemy.rs"]
 mod sqlalchemy;
 #[path = "compat/sqlx.rs"]

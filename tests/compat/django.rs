@@ -1,8 +1,8 @@
 //! Django's own suite, the parts that have models, with the account that its documentation asks for.
 
-use super::{folder, good, kept, list};
+use super::{folder, list, pypi};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use testkit::{Server, TempDir, run};
 
@@ -35,32 +35,6 @@ const NOT_AS_ROOT: [&str; 2] = [
     "i18n.test_compilation.PoFileTests.test_no_write_access",
 ];
 
-/// The Python with everything installed, and the suite's folder; `None` where they cannot be had.
-fn installed() -> Option<(PathBuf, PathBuf)> {
-    let home = kept().join("django");
-    let (python, suite) = (home.join("bin/python"), home.join(DJANGO));
-    let ready = home.join("ready");
-    if ready.exists() {
-        return Some((python, suite));
-    }
-    std::fs::create_dir_all(kept()).unwrap();
-    good(run(Command::new("python3").args(["-m", "venv"]).arg(&home)));
-    let done = |command: &mut Command| {
-        let answer = run(command.current_dir(&home));
-        if !answer.ok {
-            println!("{}", answer.err);
-        }
-        answer.ok.then_some(())
-    };
-    let pip = |arguments: &[&str]| done(Command::new(&python).args(["-m", "pip"]).args(arguments));
-    let wanted = DJANGO.replacen('-', "==", 1);
-    pip(&[&["install", "-q", &wanted][..], &PACKAGES].concat())?;
-    pip(&["download", "-q", "--no-deps", "--no-binary", "django", &wanted])?;
-    done(Command::new("tar").args(["xzf", &format!("{DJANGO}.tar.gz")]))?;
-    std::fs::write(ready, "").unwrap();
-    Some((python, suite))
-}
-
 /// The suite's parts that have models.
 fn parts(tests: &Path) -> Vec<String> {
     let folders = std::fs::read_dir(tests).unwrap().map(|entry| entry.unwrap());
@@ -77,7 +51,7 @@ fn parts(tests: &Path) -> Vec<String> {
 #[test]
 #[ignore = "soak: Django's suite"]
 fn djangos_suite_passes_but_for_what_is_refused() {
-    let Some((python, suite)) = installed() else {
+    let Some((python, suite)) = pypi::python_and_sources("django", DJANGO, &PACKAGES) else {
         return testkit::skip("Django or mysqlclient cannot be installed");
     };
     let data = TempDir::new();

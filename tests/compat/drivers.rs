@@ -1,6 +1,7 @@
 //! Drivers over TLS that they verify, and over the compressed protocol: MariaDB's client, mysqlclient, MySQL's connectors for Python
 //! and Java, mysql2, go-sql-driver. Each does the same: rows in batches, values of megabytes, an error, and tells what it spoke.
 
+use super::pypi::{self, done};
 use super::tls::go_program;
 use super::{folder, good, kept};
 use std::path::PathBuf;
@@ -21,16 +22,6 @@ fn server(data: &TempDir) -> (Server, String, String) {
     let ca = data.path().join("data/ca.pem").display().to_string();
     let port = server.port().to_string();
     (server, port, ca)
-}
-
-/// Whether a program did what it was to do; tells what it said if not.
-fn done(command: &mut Command) -> bool {
-    command.output().is_ok_and(|done| {
-        if !done.status.success() {
-            println!("{}", String::from_utf8_lossy(&done.stderr));
-        }
-        done.status.success()
-    })
 }
 
 #[test]
@@ -55,25 +46,11 @@ fn mariadbs_client_packs_in_clear_and_over_tls() {
     assert_eq!(ask(&[&secured, "--ssl-verify-server-cert", "--compress"]), "ON,zlib,TLSv1.3");
 }
 
-/// The Python that has the drivers; `None` where they cannot be had.
-fn python() -> Option<PathBuf> {
-    let home = kept().join("drivers_python");
-    let (python, ready) = (home.join("bin/python"), home.join("ready"));
-    if !ready.exists() {
-        std::fs::create_dir_all(kept()).unwrap();
-        let made = done(Command::new("python3").args(["-m", "venv"]).arg(&home))
-            && done(Command::new(&python).args(["-m", "pip", "install", "-q"]).args(PYTHON));
-        if !made {
-            return None;
-        }
-        std::fs::write(ready, "").unwrap();
-    }
-    Some(python)
-}
-
 #[test]
 fn mysqlclient_and_mysqls_connector_for_python() {
-    let Some(python) = python() else { return testkit::skip("no drivers for Python") };
+    let Some(python) = pypi::python("drivers_python", &PYTHON) else {
+        return testkit::skip("no drivers for Python");
+    };
     let data = TempDir::new();
     let (_server, port, ca) = server(&data);
     let said = good(run(Command::new(python).arg(script("drivers.py")).args([&port, &ca])));

@@ -2,7 +2,7 @@
 //!
 //! `LIMPID_BLESS=1` writes the list of what is missing of the first anew; the list only gets shorter.
 
-use super::{folder, good, kept, list, owner};
+use super::{folder, list, owner, pypi};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,34 +12,14 @@ use testkit::{Answer, Server, TempDir, run};
 /// SQLAlchemy's version; its sdist brings the compliance suite.
 const SQLALCHEMY: &str = "sqlalchemy-2.0.44";
 
+/// What its suites run with.
+const PACKAGES: [&str; 3] = ["PyMySQL==1.2.4", "pytest==9.2.0", "cryptography"];
+
 /// The Python with everything installed, and the suite's folder.
 pub(super) fn installed() -> (PathBuf, PathBuf) {
     static INSTALLED: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
-    INSTALLED.get_or_init(install).clone()
-}
-
-fn install() -> (PathBuf, PathBuf) {
-    let kept = kept();
-    let (python, suite) = (kept.join("venv/bin/python"), kept.join(SQLALCHEMY));
-    let ready = kept.join("ready");
-    if ready.exists() {
-        return (python, suite);
-    }
-    std::fs::create_dir_all(&kept).unwrap();
-    good(run(Command::new("python3").args(["-m", "venv"]).arg(kept.join("venv"))));
-    let pip = |arguments: &[&str]| {
-        let mut command = Command::new(&python);
-        // Without its C extensions: nothing has to be compiled.
-        command.env("DISABLE_SQLALCHEMY_CEXT", "1").args(["-m", "pip"]).args(arguments);
-        good(run(command.current_dir(&kept)));
-    };
-    let wanted = SQLALCHEMY.replacen('-', "==", 1);
-    pip(&["install", "-q", &wanted, "PyMySQL==1.2.4", "pytest==9.2.0", "cryptography"]);
-    pip(&["download", "-q", "--no-deps", "--no-binary", "sqlalchemy", &wanted]);
-    let archive = format!("{SQLALCHEMY}.tar.gz");
-    good(run(Command::new("tar").args(["xzf", &archive]).current_dir(&kept)));
-    std::fs::write(ready, "").unwrap();
-    (python, suite)
+    let install = || pypi::python_and_sources("sqlalchemy", SQLALCHEMY, &PACKAGES);
+    INSTALLED.get_or_init(|| install().expect("SQLAlchemy from PyPI")).clone()
 }
 
 /// A test of a JUnit report.

@@ -4,12 +4,15 @@ use crate::shell;
 use std::process::Command;
 
 /// Program that must be on the path, and the Debian package that brings it.
-const NEEDED: [(&str, &str); 8] = [
+const NEEDED: [(&str, &str); 10] = [
     ("make", "make"),
     ("sysbench", "sysbench"),
     ("mariadb", "mariadb-client"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),
+    // What mysqlclient is built with.
+    ("mariadb_config", "libmariadb-dev"),
+    ("pkg-config", "pkg-config"),
     ("mydumper", "mydumper"),
     ("openssl", "openssl"),
     ("prometheus-mysqld-exporter", "prometheus-mysqld-exporter"),

@@ -2,8 +2,8 @@
 //!
 //! 1. Below the frame of who runs there is nothing on a stack that anybody needs: its pages may go, and come back empty when they
 //! are touched. 2. Memory that threads give back goes to the system within [`DECAYS_AFTER`], by threads of the allocator's own.
-//! 3. The allocator's caches are small ([`ALLOCATOR_OPTIONS`]): a thread takes few pieces of a size at a time. With the default of up to 100, what ten
-//! thousand sessions keep would lie in pages that have little else: 28 KB more of each.
+//! 3. The allocator's caches are small ([`ALLOCATOR_OPTIONS`]): a thread takes few pieces of a size at a time. With the default
+//! of up to 100, what ten thousand sessions keep would lie in pages that have little else: 28 KB more of each.
 
 /// How long the allocator keeps memory that nobody uses.
 pub const DECAYS_AFTER: std::time::Duration = std::time::Duration::from_secs(3);

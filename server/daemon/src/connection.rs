@@ -3,7 +3,8 @@
 //! 1. A statement costs two system calls: `recv(MSG_DONTWAIT)` and `send`. `poll` is called only when there
 //!    is nothing to read, so that a busy client is answered without a second context switch.
 //! 2. A panic ends the session, not the server: the session rolls back and the panic's line is in the log.
-//! 3. What a connection seldom does has frames of its own, so that the stack of one that waits is two pages of memory. 4. Every wait for the client has a time-out, and ends when the session is killed; a login has one for all its packets,
+//! 3. What a connection seldom does has frames of its own, so that the stack of one that waits is two pages of memory.
+//! 4. Every wait for the client has a time-out, and ends when the session is killed; a login has one for all its packets,
 //!    however slowly they come.
 
 use host::watched;
