@@ -105,6 +105,22 @@ expr::error_table! {
         /// SET of whether a transaction is logged.
         FixedSqlLogBin(name) =
             1694 "HY000" "Cannot modify @@session.{name} inside a transaction";
+        /// A branch that there is not, or that is another session's to end.
+        UnknownBranch = 1397 "XAE04" "XAER_NOTA: Unknown XID";
+        /// JOIN, SUSPEND, or RESUME of what is not idle.
+        BranchInvalid = 1398 "XAE05" "XAER_INVAL: Invalid arguments (or unsupported command)";
+        /// XA START in a transaction, or under LOCK TABLES.
+        OutsideBranch =
+            1400 "XAE09" "XAER_OUTSIDE: Some work is done outside global transaction";
+        /// XA RECOVER without XA_RECOVER_ADMIN.
+        BranchesHidden =
+            1401 "XAE03" "XAER_RMERR: Fatal error occurred in the transaction branch - check your data \
+                          for consistency";
+        /// XA START of a branch that there is.
+        BranchExists = 1440 "XAE08" "XAER_DUPID: The XID already exists";
+        /// SET of what a transaction has been begun with.
+        FixedInTransaction(name) =
+            1766 "HY000" "The system variable {name} cannot be set when there is an ongoing transaction.";
         /// A write in a READ ONLY transaction.
         ReadOnlyTransaction =
             1792 "25006" "Cannot execute statement in a READ ONLY transaction.";

@@ -1,7 +1,7 @@
 //! Everything a statement can end in, and the one table of MySQL's numbers, SQLSTATEs and texts.
 
 use base::Error as StorageError;
-use catalog::CatalogError;
+use catalog::{BranchEnd, CatalogError};
 use mdl::MdlError;
 use parser::print::quoted;
 use parser::{ErrorKind, ParseError};
@@ -218,6 +218,20 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::ReadOnlyTransaction => {
             (1792, "25006", "Cannot execute statement in a READ ONLY transaction.".into())
         }
+        E::BranchState(state) => (
+            1399,
+            "XAE07",
+            format!(
+                "XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state"
+            ),
+        ),
+        E::BranchRolledBack(end) => branch_rolled_back(*end),
+        E::TemporaryInBranch => (
+            4091,
+            "HY000",
+            "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON"
+                .into(),
+        ),
         E::ReadOnlyMode => (1836, "HY000", "Running in read-only mode".into()),
         E::RenameRefused { from, to } => (
             1025,
@@ -385,4 +399,14 @@ pub fn stack_overrun() -> SqlError {
         bytes / 2
     );
     SqlError::Other(1436, "HY000", text)
+}
+
+/// A branch of a distributed transaction that was rolled back without being asked to.
+fn branch_rolled_back(end: BranchEnd) -> (u16, &'static str, String) {
+    let (number, state, word, why) = match end {
+        BranchEnd::Error => (1402, "XA100", "RBROLLBACK", ""),
+        BranchEnd::Timeout => (1613, "XA106", "RBTIMEOUT", ": took too long"),
+        BranchEnd::Deadlock => (1614, "XA102", "RBDEADLOCK", ": deadlock was detected"),
+    };
+    (number, state, format!("XA_{word}: Transaction branch was rolled back{why}"))
 }
