@@ -8,9 +8,9 @@ use crate::variables::VarError;
 use executor::SqlError;
 pub use expr::parse_error as parse;
 
-expr::error_table! {
+base::error_table! {
     /// What only a session meets.
-    pub enum SessionError {
+    pub enum SessionError for SqlError {
         /// The server has no room for another connection.
         TooManyConnections = 1040 "08004" "Too many connections";
         /// The first packets of a connection make no sense.
