@@ -1,7 +1,7 @@
 //! GRANT and REVOKE of privileges and of PROXY.
 //!
-//! 1. Who grants has what is granted, with GRANT OPTION, at that level or above. 2. Nothing is granted of a table that is not
-//! there, unless CREATE is among it.
+//! 1. Who grants has what is granted, with GRANT OPTION, at that level or above; dynamic privileges grants also who may update
+//! the schema `mysql`. 2. Nothing is granted of a table that is not there, unless CREATE is among it.
 
 use super::no_such_grant;
 use crate::core::Core;
@@ -280,7 +280,8 @@ impl Core {
                 if !only_dynamic && !rights.global().has(wanted) {
                     return Err(self.denied_with_password());
                 }
-                match dynamic.iter().all(|name| rights.may_grant_dynamic(name)) {
+                let all = rights.of_schema("mysql").has(Privileges::UPDATE);
+                match all || dynamic.iter().all(|name| rights.may_grant_dynamic(name)) {
                     true => Ok(()),
                     false => Err(Denied::Needs("GRANT OPTION".into()).into()),
                 }
