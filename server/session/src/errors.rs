@@ -153,6 +153,13 @@ base::error_table! {
         AuthorizationIdMissing(account) = 3162 "HY000" "Authorization ID {account} does not exist.";
         /// A role that is not there.
         UnknownAuthorizationId(account) = 3523 "HY000" "Unknown authorization ID {account}";
+        /// GRANT ... AS of what is not global.
+        GrantAsOfLevel =
+            3835 "HY000" "GRANT ... AS is currently supported only for global privileges.";
+        /// GRANT ... AS a user or role that is not there, or has more than who grants.
+        BadGrantAs =
+            3836 "HY000" "Either some of the authorization IDs in the AS clause are invalid or the current user lacks \
+                          privileges to execute the statement.";
         /// GRANT to an account that is not there.
         GrantCreatesNoUser =
             1410 "42000" "You are not allowed to create a user with GRANT";
