@@ -8,9 +8,9 @@ use crate::variables::VarError;
 use executor::SqlError;
 pub use expr::parse_error as parse;
 
-expr::error_table! {
+base::error_table! {
     /// What only a session meets.
-    pub enum SessionError {
+    pub enum SessionError for SqlError {
         /// The server has no room for another connection.
         TooManyConnections = 1040 "08004" "Too many connections";
         /// The first packets of a connection make no sense.
@@ -169,6 +169,13 @@ expr::error_table! {
         AuthorizationIdMissing(account) = 3162 "HY000" "Authorization ID {account} does not exist.";
         /// A role that is not there.
         UnknownAuthorizationId(account) = 3523 "HY000" "Unknown authorization ID {account}";
+        /// GRANT ... AS of what is not global.
+        GrantAsOfLevel =
+            3835 "HY000" "GRANT ... AS is currently supported only for global privileges.";
+        /// GRANT ... AS a user or role that is not there, or has more than who grants.
+        BadGrantAs =
+            3836 "HY000" "Either some of the authorization IDs in the AS clause are invalid or the current user lacks \
+                          privileges to execute the statement.";
         /// GRANT to an account that is not there.
         GrantCreatesNoUser =
             1410 "42000" "You are not allowed to create a user with GRANT";

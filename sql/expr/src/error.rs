@@ -40,7 +40,7 @@ pub enum SqlError {
     },
     /// A number out of range (1690): of which type, and the expression's text.
     OutOfRange(String, String),
-    /// What is listed in a table of another module or crate ([`error_table!`](crate::error_table)), or comes from below or
+    /// What is listed in a table of another module or crate ([`base::error_table!`]), or comes from below or
     /// from a client: number, SQLSTATE and final text.
     Other(u16, &'static str, String),
     /// An error that SHOW WARNINGS lists with another behind it: its number and text.
@@ -348,18 +348,7 @@ fn interrupted() -> (u16, &'static str, String) {
 pub fn parse_error(error: &ParseError, sql: &[u8]) -> SqlError {
     match &error.kind {
         ErrorKind::Empty => SqlError::Other(1065, "42000", "Query was empty".into()),
-        ErrorKind::BadIdentifier => {
-            SqlError::Other(1300, "HY000", "Invalid utf8mb4 character string in identifier".into())
-        }
-        ErrorKind::IdentifierTooLong(name) => {
-            SqlError::Other(1059, "42000", format!("Identifier name '{name}' is too long"))
-        }
         ErrorKind::Other(number, state, text) => SqlError::Other(*number, state, text.clone()),
-        ErrorKind::TooManyParams => SqlError::Other(
-            1390,
-            "HY000",
-            "Prepared statement contains too many placeholders".into(),
-        ),
         ErrorKind::TooDeep => stack_overrun(),
         ErrorKind::SyntaxBecause(why) => {
             let text = format!("{why} near '{}' at line {}", error.near(sql), error.line);
