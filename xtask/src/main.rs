@@ -45,7 +45,7 @@ usage: cargo xtask COMMAND
   soak     long campaigns: the crash campaign with many seeds, the negative controls, histories of transactions,
            sysbench's workloads at 1 to 256 threads; with --peer DSN, a real MySQL: everything that is
            compared with its answers (docs/testing.md)
-  scale-out  up, chaos, down: several servers behind ShardingSphere's proxy (docs/scale-out.md)";
+  scale-out  up, bench, chaos, down: several servers behind ShardingSphere's proxy (docs/scale-out.md)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

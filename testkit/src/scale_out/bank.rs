@@ -33,20 +33,32 @@ const TABLES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Makes the tables anew, and the accounts; through the proxy, or on one server alone.
+/// Makes the tables anew, and the accounts that [`audit`] knows; through the proxy, or on one server alone.
 ///
 /// # Errors
 /// The statement that failed.
 pub fn open(client: &mut TextClient) -> Result<(), String> {
+    open_with(client, ACCOUNTS)
+}
+
+/// As [`open`], with so many accounts.
+///
+/// # Errors
+/// The statement that failed.
+pub fn open_with(client: &mut TextClient, accounts: u64) -> Result<(), String> {
     for (table, columns) in TABLES {
         said(client, &format!("DROP TABLE IF EXISTS {table}"))?;
         said(client, &format!("CREATE TABLE {table} ({columns})"))?;
     }
-    let rows = |of: &dyn Fn(u64) -> String| (1..=ACCOUNTS).map(of).collect::<Vec<_>>().join(", ");
-    let accounts = rows(&|id| format!("({id}, {BALANCE})"));
-    said(client, &format!("INSERT INTO accounts (id, balance) VALUES {accounts}"))?;
-    let orders = rows(&|id| format!("({}, {id}, {})", 10 * id, id % 7));
-    said(client, &format!("INSERT INTO orders (id, account_id, amount) VALUES {orders}"))
+    let numbers: Vec<u64> = (1..=accounts).collect();
+    for some in numbers.chunks(1_000) {
+        let rows = |of: fn(&u64) -> String| some.iter().map(of).collect::<Vec<_>>().join(", ");
+        let made = rows(|id| format!("({id}, {BALANCE})"));
+        said(client, &format!("INSERT INTO accounts (id, balance) VALUES {made}"))?;
+        let ordered = rows(|id| format!("({}, {id}, {})", 10 * id, id % 7));
+        said(client, &format!("INSERT INTO orders (id, account_id, amount) VALUES {ordered}"))?;
+    }
+    Ok(())
 }
 
 fn said(client: &mut TextClient, sql: &str) -> Result<(), String> {

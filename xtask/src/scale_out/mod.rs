@@ -1,8 +1,10 @@
-//! `cargo xtask scale-out up | chaos | down`: several servers behind ShardingSphere's proxy, on this machine.
+//! `cargo xtask scale-out up | bench | chaos | down`: several servers behind ShardingSphere's proxy, on this machine.
 //!
-//! 1. `up` leaves processes behind; `target/scale-out/state` has their ids, `down` ends them. `chaos` has
-//!    a cluster of its own, which ends with it.
+//! 1. `up` leaves processes behind; `target/scale-out/state` has their ids, `down` ends them. `bench` and `chaos`
+//!    have clusters of their own, which end with them.
 //! 2. docs/scale-out.md tells what such a cluster is good for. What starts and checks it is `testkit::scale_out`.
+
+mod bench;
 
 use crate::{packages, shell};
 use std::path::PathBuf;
@@ -13,6 +15,7 @@ use testkit::scale_out::{Cluster, Parts, bank, chaos};
 
 const USAGE: &str = "\
 usage: cargo xtask scale-out up [--shards 3] [--port 3307]
+                             bench [--threads 8] [--seconds 10] [--rounds 3] [--peer DSN]...
                              chaos [--shards 3] [--rounds 100] [--seed 1]
                              down";
 
@@ -29,6 +32,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let (command, rest) = arguments.split_first().ok_or(USAGE)?;
     match command.as_str() {
         "up" => up(&settings(rest)?),
+        "bench" => bench::run(rest),
         "chaos" => run_chaos(&settings(rest)?),
         "down" if rest.is_empty() => down(),
         _ => Err(USAGE.into()),
