@@ -46,7 +46,6 @@ fn here(sql: &str) -> Taken {
             ErrorKind::Syntax | ErrorKind::SyntaxBecause(_) => {
                 Taken::Syntax(format!("'{}' at line {}", error.near(sql.as_bytes()), error.line))
             }
-            ErrorKind::IdentifierTooLong(_) => Taken::Number(1059),
             ErrorKind::Other(number, ..) => Taken::Number(*number),
             other => Taken::Syntax(format!("{other:?}")),
         },

@@ -4,8 +4,10 @@
 //! stable compiler. 2. A target asserts what must hold of what it read, not only that nothing fails.
 
 mod login;
+mod tls_handshake;
 
 pub use login::login;
+pub use tls_handshake::tls_handshake;
 
 use daemon::optfile::{self, Part};
 use std::path::Path;
@@ -19,12 +21,13 @@ use wire::{Command, Inbox, Outbox, auth, command, handshake};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("packets_in", packets_in),
     ("packets_out", packets_out),
     ("responses", responses),
     ("authentication", authentication),
     ("login", login),
+    ("tls_handshake", tls_handshake),
     ("frames_in", frames_in),
     ("frames_out", frames_out),
     ("proxy_headers", proxy_headers),

@@ -59,7 +59,6 @@ CREATE FUNCTION f RETURNS INTEGER SONAME 'x.so';
 CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1;
 CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT 1;
 -- # Accounts
-GRANT SELECT ON *.* TO root@localhost AS root@localhost;
 ALTER USER root@localhost ADD 2 FACTOR IDENTIFIED BY 'x';
 -- # Transactions and replication
 XA START 'x';

@@ -1,10 +1,11 @@
-//! Vocabulary: page, LSN, transaction and table ids, limits, storage error kinds.
+//! Vocabulary: page, LSN, transaction and table ids, limits, storage error kinds, [`error_table!`] of the crates above.
 //!
 //! 1. Every id is a newtype: a page number never stands where a table id is meant.
 //! 2. Nothing here does I/O or touches memory that other threads see.
 //! 3. Numbers written to disk are little-endian and fixed once [`FORMAT_VERSION`] is released.
 
 mod error;
+mod error_table;
 mod ids;
 
 pub use error::{Error, Result};

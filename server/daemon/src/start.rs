@@ -382,6 +382,8 @@ fn open_engine(
     // SET GLOBAL max_connections may raise the limit later: slots cost address space only.
     const SLOTS_MIN: usize = 4096;
     let slots = (connections + SPARE_CLIENTS).max(SLOTS_MIN);
+    // A start finds no more prepared transactions than there may be.
+    const BRANCHES_MAX: usize = 10_000;
     let ring = (globals.number("innodb_log_buffer_size") as usize).next_power_of_two();
     let told = Arc::clone(process);
     let notes = Notes::to(move |level, text| {
@@ -406,8 +408,9 @@ fn open_engine(
             .unwrap_or_default(),
         log_ring_bytes: ring,
         redo_capacity_bytes: globals.number("innodb_redo_log_capacity"),
-        sessions_max: slots,
+        sessions_max: slots + BRANCHES_MAX,
         workers_max: slots,
+        branches_max: BRANCHES_MAX,
         system_tables: catalog::system_tables(),
         ..EngineConfig::default()
     };

@@ -182,7 +182,7 @@ impl Core {
         }
         self.env.limits = hourly.then_some(limits);
         self.env.password_expired = is_expired(account, &server);
-        self.env.is_limited = hourly || self.env.password_expired;
+        self.env.judge_limits();
         let understands = self.env.caps.has(Capabilities::EXPIRED_PASSWORDS);
         let disconnects = server.globals.number("disconnect_on_expired_password") != 0;
         match self.env.password_expired && disconnects && !understands {

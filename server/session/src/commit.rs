@@ -3,12 +3,17 @@
 //! 1. Metadata locks are given back with the transaction, or with the statement outside of one. 2. A deadlock rolls the
 //! whole transaction back, any other error only the statement (the executor has done that by then).
 
-use crate::core::{Characteristics, Core, Holding};
+use crate::core::{BranchPhase, Characteristics, Core, Holding};
 use crate::process::Severity;
-use engine::Client;
+use catalog::{BranchEnd, InBranch};
+use engine::{Client, Xid};
 use executor::{Environment, SqlError};
 use instrument::{Counter, count};
 use wire::constants::StatusFlags;
+
+const LOCK_WAIT_TIMEOUT: u16 = 1205;
+const LOCK_TABLE_FULL: u16 = 1206;
+const DEADLOCK: u16 = 1213;
 
 impl Core {
     /// Ends a statement, which may have failed: commits or rolls back what it did if it stands alone.
@@ -26,7 +31,10 @@ impl Core {
         if self.transaction.open {
             self.tables.end_statement(self.client.slot());
             match failed {
-                Some(error) if self.ends_transaction(error) => self.rollback_work(),
+                Some(error) if self.ends_transaction(error) => {
+                    self.rollback_work();
+                    self.branch_was_rolled_back(error);
+                }
                 _ => self.publish_transaction(),
             }
             return Ok(());
@@ -78,12 +86,48 @@ impl Core {
         }
     }
 
+    /// The session's branch (XA) is another one; `None`: there is none any more.
+    pub(crate) fn set_branch(&mut self, branch: Option<(Xid, BranchPhase)>) {
+        let forbids = branch.as_ref().map_or(InBranch::Anything, |(_, phase)| phase.forbids());
+        self.branch.set(branch);
+        self.tables.set_in_branch(forbids);
+        self.env.in_branch = self.branch.get().is_some();
+        self.env.judge_limits();
+    }
+
+    /// How far the session's branch is.
+    pub(crate) fn set_branch_phase(&mut self, phase: BranchPhase) {
+        self.branch.set_phase(phase);
+        self.tables.set_in_branch(phase.forbids());
+    }
+
+    /// Ends the branch that the session works on; what was not committed is rolled back.
+    pub(crate) fn end_own_branch(&mut self, xid: &Xid, committed: bool) {
+        if !committed {
+            self.rollback_open();
+        }
+        self.leave_transaction(committed);
+        self.take_characteristics();
+        self.set_branch(None);
+        self.env.server.branches.end(xid);
+    }
+
+    /// The session ends, or starts anew: the branch that it works on is rolled back, one that is prepared is anybody's.
+    pub(crate) fn leave_branch(&mut self) {
+        let Some((xid, phase)) = self.branch.get() else { return };
+        let xid = xid.clone();
+        match phase {
+            BranchPhase::Prepared => {
+                self.env.server.branches.detach(&xid);
+                self.set_branch(None);
+            }
+            _ => self.end_own_branch(&xid, false),
+        }
+    }
+
     /// Whether a statement's error rolls the whole transaction back.
     #[cold]
     fn ends_transaction(&self, error: &SqlError) -> bool {
-        const LOCK_WAIT_TIMEOUT: u16 = 1205;
-        const LOCK_TABLE_FULL: u16 = 1206;
-        const DEADLOCK: u16 = 1213;
         match error.parts().0 {
             DEADLOCK | LOCK_TABLE_FULL => true,
             LOCK_WAIT_TIMEOUT => {
@@ -91,6 +135,19 @@ impl Core {
                     && self.env.server.globals.number("innodb_rollback_on_timeout") != 0
             }
             _ => false,
+        }
+    }
+
+    /// A statement's error has rolled back what the session's branch had done, if there is one.
+    #[cold]
+    fn branch_was_rolled_back(&mut self, error: &SqlError) {
+        if self.branch.get().is_some() {
+            let end = match error.parts().0 {
+                DEADLOCK => BranchEnd::Deadlock,
+                LOCK_WAIT_TIMEOUT => BranchEnd::Timeout,
+                _ => BranchEnd::Error,
+            };
+            self.set_branch_phase(BranchPhase::RollbackOnly(end));
         }
     }
 

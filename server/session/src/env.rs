@@ -61,8 +61,10 @@ pub struct Env {
     pub rights_state: u32,
     /// The account's password expired: only another one may be set.
     pub password_expired: bool,
-    /// Statements are looked at one by one: the password expired, or the account has limits.
+    /// Statements are looked at one by one: see [`Env::judge_limits`].
     pub is_limited: bool,
+    /// The session works on a branch of a distributed transaction.
+    pub in_branch: bool,
     /// What the account may do in an hour, if that is limited.
     pub limits: Option<access::Limits>,
     /// Connection id.
@@ -154,6 +156,7 @@ impl Env {
             rights_state: 0,
             password_expired: false,
             is_limited: false,
+            in_branch: false,
             limits: None,
             signalled: None,
             host,
@@ -258,6 +261,12 @@ impl Env {
         let transactions = self.vars.number("session_track_transaction_info");
         let state = self.vars.number("session_track_state_change") != 0;
         self.tracker.take_variables(&names, transactions, state);
+    }
+
+    /// Says whether statements are looked at one by one: the password expired, the account has limits, or the session works on a
+    /// branch of a distributed transaction.
+    pub fn judge_limits(&mut self) {
+        self.is_limited = self.password_expired || self.limits.is_some() || self.in_branch;
     }
 
     /// Whether `autocommit` is on.

@@ -8,9 +8,9 @@ use crate::variables::VarError;
 use executor::SqlError;
 pub use expr::parse_error as parse;
 
-expr::error_table! {
+base::error_table! {
     /// What only a session meets.
-    pub enum SessionError {
+    pub enum SessionError for SqlError {
         /// The server has no room for another connection.
         TooManyConnections = 1040 "08004" "Too many connections";
         /// The first packets of a connection make no sense.
@@ -105,6 +105,22 @@ expr::error_table! {
         /// SET of whether a transaction is logged.
         FixedSqlLogBin(name) =
             1694 "HY000" "Cannot modify @@session.{name} inside a transaction";
+        /// A branch that there is not, or that is another session's to end.
+        UnknownBranch = 1397 "XAE04" "XAER_NOTA: Unknown XID";
+        /// JOIN, SUSPEND, or RESUME of what is not idle.
+        BranchInvalid = 1398 "XAE05" "XAER_INVAL: Invalid arguments (or unsupported command)";
+        /// XA START in a transaction, or under LOCK TABLES.
+        OutsideBranch =
+            1400 "XAE09" "XAER_OUTSIDE: Some work is done outside global transaction";
+        /// XA RECOVER without XA_RECOVER_ADMIN.
+        BranchesHidden =
+            1401 "XAE03" "XAER_RMERR: Fatal error occurred in the transaction branch - check your data \
+                          for consistency";
+        /// XA START of a branch that there is.
+        BranchExists = 1440 "XAE08" "XAER_DUPID: The XID already exists";
+        /// SET of what a transaction has been begun with.
+        FixedInTransaction(name) =
+            1766 "HY000" "The system variable {name} cannot be set when there is an ongoing transaction.";
         /// A write in a READ ONLY transaction.
         ReadOnlyTransaction =
             1792 "25006" "Cannot execute statement in a READ ONLY transaction.";
@@ -153,6 +169,13 @@ expr::error_table! {
         AuthorizationIdMissing(account) = 3162 "HY000" "Authorization ID {account} does not exist.";
         /// A role that is not there.
         UnknownAuthorizationId(account) = 3523 "HY000" "Unknown authorization ID {account}";
+        /// GRANT ... AS of what is not global.
+        GrantAsOfLevel =
+            3835 "HY000" "GRANT ... AS is currently supported only for global privileges.";
+        /// GRANT ... AS a user or role that is not there, or has more than who grants.
+        BadGrantAs =
+            3836 "HY000" "Either some of the authorization IDs in the AS clause are invalid or the current user lacks \
+                          privileges to execute the statement.";
         /// GRANT to an account that is not there.
         GrantCreatesNoUser =
             1410 "42000" "You are not allowed to create a user with GRANT";

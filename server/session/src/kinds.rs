@@ -4,6 +4,7 @@
 //! a statement without a line does not compile. SHOW has a table of its own.
 
 use crate::accounts::send_made;
+use crate::branch_statements::recover_columns;
 use crate::core::Core;
 use crate::core::{Descriptor, DiagnosticsUse, LockDuration, Runner};
 use crate::errors::SessionError;
@@ -295,12 +296,20 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::ReleaseSavepoint(name) =>
         PLAIN.counts(C::ComReleaseSavepoint).not_preparable(),
         { session |core| core.release_savepoint(name) };
-    S::Xa(Xa::Start(..)) => PLAIN.counts(C::ComXaStart), { refused "XA" };
-    S::Xa(Xa::End(..)) => PLAIN.counts(C::ComXaEnd), { refused "XA" };
-    S::Xa(Xa::Prepare(_)) => PLAIN.counts(C::ComXaPrepare), { refused "XA" };
-    S::Xa(Xa::Commit(..)) => PLAIN.counts(C::ComXaCommit), { refused "XA" };
-    S::Xa(Xa::Rollback(_)) => PLAIN.counts(C::ComXaRollback), { refused "XA" };
-    S::Xa(Xa::Recover(_)) => PLAIN.counts(C::ComXaRecover), { refused "XA" };
+    S::Xa(Xa::Start(xid, how)) =>
+        PLAIN.counts(C::ComXaStart).not_preparable(), { session |core| core.xa_start(xid, how.as_deref()) };
+    S::Xa(Xa::End(xid, how)) =>
+        PLAIN.counts(C::ComXaEnd).not_preparable(), { session |core| core.xa_end(xid, how.as_deref()) };
+    S::Xa(Xa::Prepare(xid)) =>
+        PLAIN.counts(C::ComXaPrepare).not_preparable(), { session |core| core.xa_prepare(xid) };
+    S::Xa(Xa::Commit(xid, one_phase)) =>
+        PLAIN.counts(C::ComXaCommit).not_preparable(), { session |core| core.xa_commit(xid, *one_phase) };
+    S::Xa(Xa::Rollback(xid)) =>
+        PLAIN.counts(C::ComXaRollback).not_preparable(), { session |core| core.xa_rollback(xid) };
+    S::Xa(Xa::Recover(convert)) =>
+        PLAIN.counts(C::ComXaRecover).not_preparable(),
+        { rows |core, sink|
+            core.needs_xa_recover().map(|()| recover_columns()), core.xa_recover(*convert, sink) };
     S::LockTables(list, wait) =>
         PLAIN.counts(C::ComLockTables).not_preparable(),
         { session |core| core.lock_tables(list, *wait) }

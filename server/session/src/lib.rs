@@ -31,6 +31,7 @@ mod secrets;
 mod shared_programs;
 
 // What sessions share.
+mod branches;
 mod logins;
 mod password_rules;
 
@@ -76,6 +77,7 @@ mod session_state;
 
 // Statements that the session runs itself.
 mod access;
+mod branch_statements;
 mod cursors;
 mod run;
 mod show;

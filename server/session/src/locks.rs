@@ -15,6 +15,7 @@ use sync::Deadline;
 impl Core {
     /// LOCK TABLES.
     pub fn lock_tables(&mut self, list: &[LockTable], wait: DdlWait) -> Result<(), SqlError> {
+        self.branch.admit_end()?;
         self.unlock_tables()?;
         self.commit_work()?;
         if self.transaction.characteristics.read_only
@@ -58,6 +59,7 @@ impl Core {
 
     /// FLUSH: what there is to flush is always in order here; what there is to lock is locked.
     pub fn flush(&mut self, flush: &Flush) -> Result<(), SqlError> {
+        self.branch.admit_end()?;
         for target in &flush.targets {
             let FlushTarget::Tables { tables, read_lock, for_export } = target else {
                 self.commit_work()?;

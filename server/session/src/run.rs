@@ -81,14 +81,17 @@ impl Core {
         }
     }
 
-    /// An expired password, and what the account may do in an hour.
+    /// An expired password, what the account may do in an hour, and a branch that no statement but XA's ends.
     ///
     /// # Errors
-    /// 1820, 1226.
+    /// 1820, 1226, 1399.
     #[cold]
     fn check_limits(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
         if self.env.password_expired && !kind.with_expired_password {
             return Err(SessionError::MustChangePassword.into());
+        }
+        if kind.implicit_commit {
+            self.branch.admit_end()?;
         }
         let Some(limits) = self.env.limits else { return Ok(()) };
         let (logins, name) = (&self.env.server.logins, &self.env.rights.name);

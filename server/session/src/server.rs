@@ -1,5 +1,6 @@
 //! What all sessions of a server share.
 
+use crate::branches::Branches;
 use crate::hosts::{Came, Hosts};
 use crate::logins::Logins;
 use crate::logs::Logs;
@@ -46,6 +47,7 @@ pub struct Server {
     pub(crate) last_printout: Mutex<Option<(u64, Totals)>>,
     pub(crate) programs: SharedPrograms,
     pub(crate) hosts: Hosts,
+    pub(crate) branches: Branches,
     pub(crate) logs: Logs,
     /// What is remembered of logins.
     pub(crate) logins: Logins,
@@ -84,6 +86,7 @@ impl Server {
         instrument::register(&instrument::STATEMENTS.each_ref().map(|class| class.class()));
         catalog.register_virtual(schema::tables(&engine));
         let started_ns = sync::now_ns();
+        let branches = Branches::new(catalog.recovered_branches());
         Arc::new(Self {
             registry: Registry::new(Arc::clone(engine.slots())),
             engine,
@@ -96,6 +99,7 @@ impl Server {
             last_printout: Mutex::new(&LAST_PRINTOUT, None),
             programs: SharedPrograms::new(),
             hosts: Hosts::new(),
+            branches,
             logs: Logs::off(),
             logins: Logins::new(),
             dictionary: Dictionary::new(),

@@ -8,7 +8,8 @@
 
 use crate::compression::Offer;
 use crate::core::{
-    Core, Events, Identity, Phase, Programs, Protocol, Reply, Statements, Transaction, instruments,
+    Core, Events, Identity, Phase, Programs, Protocol, Reply, SessionBranch, Statements,
+    Transaction, instruments,
 };
 use crate::env::Env;
 use crate::errors::SessionError;
@@ -123,6 +124,7 @@ impl Session {
             env: Env::new(Arc::clone(server), id, peer.host()),
             client,
             transaction: Transaction::default(),
+            branch: SessionBranch::default(),
             reply,
             identity: Identity::new(
                 peer,

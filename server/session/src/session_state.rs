@@ -115,6 +115,7 @@ impl Core {
 
     /// What is open is rolled back, and all locks are given back: the session ends or starts anew.
     pub fn release_everything(&mut self) {
+        self.leave_branch();
         self.rollback_work();
         self.tables.unlock_everything(self.client.slot());
         self.env.user_locks.release_all(self.client.slot());

@@ -459,6 +459,7 @@ impl Core {
     fn apply_session(&mut self, id: VarId, value: Value) -> Result<(), SqlError> {
         match id.get().effect {
             Effect::Autocommit if value.as_u64() != 0 && !self.env.autocommit() => {
+                self.branch.admit_end()?;
                 self.commit_work()?;
             }
             Effect::InsertId => self.env.insert_id = Some(value.as_u64()).filter(|id| *id > 0),
@@ -520,6 +521,9 @@ impl Core {
             }
             "binlog_format" if self.transaction.open && session => {
                 return Err(SessionError::FixedBinlogFormat(name).into());
+            }
+            "xa_detach_on_prepare" if session && (self.transaction.open || self.env.in_branch) => {
+                return Err(SessionError::FixedInTransaction(name).into());
             }
             _ => {}
         }

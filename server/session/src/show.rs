@@ -114,7 +114,7 @@ impl Core {
     }
 }
 
-fn integer(name: &str, ty: ColumnType) -> ResultColumn {
+pub(crate) fn integer(name: &str, ty: ColumnType) -> ResultColumn {
     ResultColumn::computed(name, ty, 0)
 }
 

@@ -5,7 +5,7 @@ use crate::components;
 use crate::deadlocks;
 use crate::login::Peer;
 use crate::net::NoClient;
-use crate::process::Host;
+use crate::process::{Host, Severity};
 use crate::registry::Wake;
 use crate::server::Server;
 use crate::session::Session;
@@ -29,12 +29,22 @@ impl Server {
         keys: PasswordKeys,
     ) -> Arc<Self> {
         let server = Server::over(catalog, globals, host, keys);
+        tell_prepared(&server);
         tuning::start(&server);
         access::start(&server);
         components::start(&server);
         server.open_logs();
         deadlocks::listen(&server);
         server
+    }
+}
+
+/// They lock rows and keep what they have changed from being purged until somebody ends them.
+fn tell_prepared(server: &Server) {
+    let n = server.branches.prepared().len();
+    if n > 0 {
+        let text = format!("{n} transactions are prepared (XA): XA RECOVER lists them.");
+        server.host.log(Severity::Warning, &text);
     }
 }
 

@@ -12,6 +12,7 @@ impl Core {
     /// BEGIN, START TRANSACTION. What SET TRANSACTION said of the next transaction holds for this one, also where
     /// another is committed first.
     pub fn start_transaction(&mut self, start: &StartTransaction) -> Result<(), SqlError> {
+        self.branch.admit_end()?;
         self.unlock_tables()?;
         let committed = self.commit_open();
         self.leave_transaction(committed.is_ok());
@@ -47,6 +48,7 @@ impl Core {
 
     /// COMMIT and ROLLBACK with AND CHAIN and RELEASE.
     pub fn complete(&mut self, how: &Completion, commit: bool) -> Result<(), SqlError> {
+        self.branch.admit_end()?;
         let default = self.env.vars.number("completion_type");
         let chain = how.chain.unwrap_or(default == 1 && how.release != Some(true));
         let release = how.release.unwrap_or(default == 2 && how.chain != Some(true));
@@ -78,6 +80,7 @@ impl Core {
 
     /// SAVEPOINT; outside a transaction it is over as soon as it is set.
     pub fn savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        self.branch.admit_savepoint()?;
         if !self.transaction.open && self.env.autocommit() {
             return Ok(());
         }
@@ -96,6 +99,7 @@ impl Core {
     /// those of one that had touched no table at the savepoint. Metadata locks that came after it are given back by who
     /// has locked no row and written no table, as in MySQL.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
+        self.branch.admit_savepoint()?;
         let at = self.transaction.savepoint(name)?;
         self.warn_of_lasting();
         count(Counter::HandlerSavepointRollback, 1);
@@ -120,6 +124,7 @@ impl Core {
 
     /// RELEASE SAVEPOINT: this one and later ones are gone.
     pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        self.branch.admit_savepoint()?;
         let at = self.transaction.savepoint(name)?;
         self.transaction.savepoints.truncate(at);
         if let Some(counts) = self.events.transactions.savepoints() {

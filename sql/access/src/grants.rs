@@ -97,6 +97,21 @@ impl Grants {
         self.restrictions.retain(|_, taken| !taken.is_empty());
     }
 
+    /// Adds a global privilege of someone from whom it is taken of these schemas, and so of the account, unless it had it there.
+    pub fn add_global_but(&mut self, privileges: Privileges, taken: &BTreeMap<String, Privileges>) {
+        let had = |schema: &str| {
+            let own = self.restrictions.get(schema).copied().unwrap_or_default();
+            (self.global & !own) | self.schemas.get(schema).copied().unwrap_or_default()
+        };
+        let new =
+            taken.iter().map(|(schema, of)| (schema.clone(), *of & privileges & !had(schema)));
+        let new: Vec<_> = new.filter(|(_, taken)| !taken.is_empty()).collect();
+        self.add_global(privileges);
+        for (schema, taken) in new {
+            *self.restrictions.entry(schema).or_default() |= taken;
+        }
+    }
+
     /// Takes away global privileges, and restrictions that are about nothing then.
     pub fn take_global(&mut self, privileges: Privileges) {
         self.global = self.global & !privileges;

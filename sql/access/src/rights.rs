@@ -7,7 +7,7 @@
 use crate::name::{like_schema, schema_order};
 use crate::need::Denied;
 use crate::{Account, AccountName, Accounts, Client, Grants, Privileges};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 
@@ -95,11 +95,20 @@ impl Rights {
     /// Of an account alone, wherever it connects from: a view's definer.
     pub fn of_account(accounts: &Accounts, name: &AccountName) -> Option<Rights> {
         let account = accounts.find(name)?;
-        let client = Client { host: &name.host, address: None };
-        let mut rights = Rights::new(accounts, account, &name.user, client);
+        Some(Rights::with_roles(accounts, account, account.default_roles.clone()))
+    }
+
+    /// Of an account alone, with these roles.
+    pub fn with_roles(
+        accounts: &Accounts,
+        account: &Account,
+        roles: BTreeSet<AccountName>,
+    ) -> Rights {
+        let client = Client { host: &account.name.host, address: None };
+        let mut rights = Rights::new(accounts, account, &account.name.user, client);
         rights.own.truncate(1);
-        rights.activate(accounts, account.default_roles.clone());
-        Some(rights)
+        rights.activate(accounts, roles);
+        rights
     }
 
     /// The version of the accounts that these were made of.
@@ -193,18 +202,29 @@ impl Rights {
     }
 
     fn of_schema_now(&self, schema: &str) -> Privileges {
-        let of_global = |global: Privileges, grants: Option<&Grants>| {
-            let taken = grants.and_then(|grants| grants.restrictions.get(schema));
-            global & !taken.copied().unwrap_or_default()
-        };
-        let own = of_global(self.at_connect, self.account().map(|a| &a.grants));
-        let of_roles = self.roles.iter().map(|role| {
-            of_global(role.grants.global, Some(&role.grants)) | best_schema(&role.grants, schema)
-        });
+        let of_roles = self.roles.iter().map(|role| best_schema(&role.grants, schema));
         // Of those that name the user the first that knows the schema counts.
         let granted = self.own.iter().map(|a| best_schema(&a.grants, schema));
         let granted = granted.into_iter().find(|p| !p.is_empty()).unwrap_or_default();
-        of_roles.fold(own | granted, |all, more| all | more)
+        of_roles.fold(self.global_in(schema) | granted, |all, more| all | more)
+    }
+
+    /// The global privileges that nobody took of a schema.
+    fn global_in(&self, schema: &str) -> Privileges {
+        let left = |global: Privileges, grants: Option<&Grants>| {
+            let taken = grants.and_then(|grants| grants.restrictions.get(schema));
+            global & !taken.copied().unwrap_or_default()
+        };
+        let own = left(self.at_connect, self.account().map(|a| &a.grants));
+        let of_roles = self.roles.iter().map(|r| left(r.grants.global, Some(&r.grants)));
+        of_roles.fold(own, |all, more| all | more)
+    }
+
+    /// What the global privileges do not say of single schemas: partial revokes that no active role makes up for.
+    pub fn restrictions(&self) -> BTreeMap<String, Privileges> {
+        let schemas = self.sources().flat_map(|grants| grants.restrictions.keys());
+        let taken = schemas.map(|s| (s.clone(), self.global & !self.global_in(s)));
+        taken.filter(|(_, taken)| !taken.is_empty()).collect()
     }
 
     /// Privileges of all of a table.

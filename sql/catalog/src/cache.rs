@@ -161,11 +161,15 @@ impl TableCache {
                 None => return Ok(false),
             },
         };
-        if (mode == Mode::SW || self.tables_are_locked()) && !self.is_own(table) {
-            let entry = &self.handles[handle].entry;
-            self.explicit.admit_again(&entry.schema, &entry.name, mode)?;
-            if mode == Mode::SW {
-                self.protect(slot, deadline)?;
+        if mode == Mode::SW || self.explicit.asks {
+            if self.is_own(table) {
+                self.explicit.in_branch.admit_temporary()?;
+            } else {
+                let entry = &self.handles[handle].entry;
+                self.explicit.admit_again(&entry.schema, &entry.name, mode)?;
+                if mode == Mode::SW {
+                    self.protect(slot, deadline)?;
+                }
             }
         }
         self.lock_handle(slot, handle, mode, deadline)?;

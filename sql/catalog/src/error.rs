@@ -57,6 +57,12 @@ pub enum CatalogError {
     TableReadLocked(String),
     /// A write in a READ ONLY transaction (1792).
     ReadOnlyTransaction,
+    /// The session's branch is in this state: no table is opened (1399).
+    BranchState(&'static str),
+    /// The session's branch was rolled back (1402, 1613, 1614).
+    BranchRolledBack(crate::BranchEnd),
+    /// A temporary table inside a branch (4091).
+    TemporaryInBranch,
     /// `read_only` or `super_read_only` forbids writing (1290): the option's name.
     ReadOnlyServer(&'static str),
     /// A schema would come or go while changes are refused by `innodb_force_recovery` (1836).

@@ -5,7 +5,7 @@
 //! 2. A plan kept from before is admitted by the names that it has for its tables ([`NamedTable`]) each time it runs.
 //! 3. The list of locked names follows DDL: a dropped table leaves it, a renamed one keeps its lock.
 
-use crate::{CatalogError, FullName, ReadOnly, TableCache};
+use crate::{CatalogError, FullName, InBranch, ReadOnly, TableCache};
 use engine::Client;
 use mdl::{Held, Mode, Namespace};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -63,6 +63,10 @@ pub(crate) struct ExplicitLocks {
     backup_lock: bool,
     /// What is being planned, as far as it has named its tables.
     naming: Option<Vec<NamedTable>>,
+    /// What the session's branch forbids.
+    pub(crate) in_branch: InBranch,
+    /// A kept plan asks before it locks: LOCK TABLES is in force, or there is a branch.
+    pub(crate) asks: bool,
 }
 
 impl ExplicitLocks {
@@ -101,10 +105,21 @@ impl ExplicitLocks {
         name: &str,
         mode: Mode,
     ) -> Result<(), CatalogError> {
+        self.in_branch.admit()?;
         match self.active {
             true => self.admit(schema, name, Alias::InView, is_write(mode)),
             false => Ok(()),
         }
+    }
+
+    fn set_active(&mut self, active: bool) {
+        self.active = active;
+        self.asks = active || self.in_branch != InBranch::Anything;
+    }
+
+    pub(crate) fn set_in_branch(&mut self, what: InBranch) {
+        self.in_branch = what;
+        self.set_active(self.active);
     }
 }
 
@@ -161,8 +176,9 @@ impl TableCache {
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
         if self.is_temporary(schema, name) {
-            return Ok(());
+            return self.explicit.in_branch.admit_temporary();
         }
+        self.explicit.in_branch.admit()?;
         if self.explicit.active {
             self.explicit.admit(schema, name, alias, is_write(mode))?;
         }
@@ -343,7 +359,7 @@ impl TableCache {
         for TableLock { schema, name, write, .. } in &list {
             self.count_explicit_lock(schema, name, *write);
         }
-        self.explicit.active = true;
+        self.explicit.set_active(true);
         self.explicit.tables = list.into_iter().map(|what| Locked { what, used: false }).collect();
         Ok(())
     }
@@ -430,7 +446,7 @@ impl TableCache {
         if !self.explicit.active {
             return false;
         }
-        self.explicit.active = false;
+        self.explicit.set_active(false);
         self.explicit.tables.clear();
         self.keep_none();
         let mdl = Arc::clone(self.catalog.mdl());

@@ -5,7 +5,7 @@
 //! [`names`] (which there are), [`entry`] (of each: lock object, version, current definition), [`kept`] (which definitions stay in
 //! memory, and how others are read), [`cache`] (a session's
 //! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
-//! [`foreign`], [`temporary`], [`explicit_locks`] (LOCK TABLES and its kin). What is known about the rows: [`statistics`],
+//! [`foreign`], [`temporary`], [`explicit_locks`] (LOCK TABLES and its kin), [`branches`] (XA). What is known about the rows: [`statistics`],
 //! [`histogram`].
 //!
 //! 1. A definition never changes: DDL publishes a new one and raises the name's version.
@@ -15,6 +15,7 @@
 
 mod accounts;
 mod alter;
+mod branches;
 mod brief;
 mod cache;
 mod components;
@@ -42,6 +43,7 @@ mod virtuals;
 
 pub use accounts::all_mighty;
 pub use alter::{Alter, CopyRows, FullName, Work};
+pub use branches::{BranchEnd, InBranch, PreparedBranch};
 pub use cache::{Lasting, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{

@@ -1,9 +1,11 @@
 //! Why a statement that is planned fails: MySQL's numbers, SQLSTATEs and texts, each in one place. What is wrong with a
 //! row is a [`RowError`](crate::write::RowError), with a definition a [`DdlError`](crate::ddl::error::DdlError).
 
-expr::error_table! {
+use crate::SqlError;
+
+base::error_table! {
     /// What a statement can end in while it runs.
-    pub enum ExecError {
+    pub enum ExecError for SqlError {
         // Limits.
         /// `sql_safe_updates`.
         SafeUpdate =

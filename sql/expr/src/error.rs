@@ -1,7 +1,7 @@
 //! Everything a statement can end in, and the one table of MySQL's numbers, SQLSTATEs and texts.
 
 use base::Error as StorageError;
-use catalog::CatalogError;
+use catalog::{BranchEnd, CatalogError};
 use mdl::MdlError;
 use parser::print::quoted;
 use parser::{ErrorKind, ParseError};
@@ -40,7 +40,7 @@ pub enum SqlError {
     },
     /// A number out of range (1690): of which type, and the expression's text.
     OutOfRange(String, String),
-    /// What is listed in a table of another module or crate ([`error_table!`](crate::error_table)), or comes from below or
+    /// What is listed in a table of another module or crate ([`base::error_table!`]), or comes from below or
     /// from a client: number, SQLSTATE and final text.
     Other(u16, &'static str, String),
     /// An error that SHOW WARNINGS lists with another behind it: its number and text.
@@ -218,6 +218,20 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::ReadOnlyTransaction => {
             (1792, "25006", "Cannot execute statement in a READ ONLY transaction.".into())
         }
+        E::BranchState(state) => (
+            1399,
+            "XAE07",
+            format!(
+                "XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state"
+            ),
+        ),
+        E::BranchRolledBack(end) => branch_rolled_back(*end),
+        E::TemporaryInBranch => (
+            4091,
+            "HY000",
+            "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON"
+                .into(),
+        ),
         E::ReadOnlyMode => (1836, "HY000", "Running in read-only mode".into()),
         E::RenameRefused { from, to } => (
             1025,
@@ -334,18 +348,7 @@ fn interrupted() -> (u16, &'static str, String) {
 pub fn parse_error(error: &ParseError, sql: &[u8]) -> SqlError {
     match &error.kind {
         ErrorKind::Empty => SqlError::Other(1065, "42000", "Query was empty".into()),
-        ErrorKind::BadIdentifier => {
-            SqlError::Other(1300, "HY000", "Invalid utf8mb4 character string in identifier".into())
-        }
-        ErrorKind::IdentifierTooLong(name) => {
-            SqlError::Other(1059, "42000", format!("Identifier name '{name}' is too long"))
-        }
         ErrorKind::Other(number, state, text) => SqlError::Other(*number, state, text.clone()),
-        ErrorKind::TooManyParams => SqlError::Other(
-            1390,
-            "HY000",
-            "Prepared statement contains too many placeholders".into(),
-        ),
         ErrorKind::TooDeep => stack_overrun(),
         ErrorKind::SyntaxBecause(why) => {
             let text = format!("{why} near '{}' at line {}", error.near(sql), error.line);
@@ -385,4 +388,14 @@ pub fn stack_overrun() -> SqlError {
         bytes / 2
     );
     SqlError::Other(1436, "HY000", text)
+}
+
+/// A branch of a distributed transaction that was rolled back without being asked to.
+fn branch_rolled_back(end: BranchEnd) -> (u16, &'static str, String) {
+    let (number, state, word, why) = match end {
+        BranchEnd::Error => (1402, "XA100", "RBROLLBACK", ""),
+        BranchEnd::Timeout => (1613, "XA106", "RBTIMEOUT", ": took too long"),
+        BranchEnd::Deadlock => (1614, "XA102", "RBDEADLOCK", ": deadlock was detected"),
+    };
+    (number, state, format!("XA_{word}: Transaction branch was rolled back{why}"))
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`tree`] (what an expression is), [`row`] (what it sees), [`eval`] (what it comes to),
 //! [`vector`] (what many rows at once come to), [`variables`] (what a session keeps under `@name`), [`functions`] and [`aggregate`] (the registries), [`error`] (everything a statement can end in),
-//! `refused` (what expressions and functions refuse), [`error_table!`] (how crates above list theirs).
+//! `refused` (what expressions and functions refuse).
 //!
 //! 1. An expression knows no table and no lock: whoever runs it puts rows before it. 2. Values are borrowed
 //! from the row, the parameters or the tree where they lie there; only what is computed is owned.
@@ -11,7 +11,6 @@ pub mod aggregate;
 pub mod build;
 pub mod environment;
 pub mod error;
-mod error_table;
 pub mod eval;
 pub mod functions;
 mod like;

@@ -1,8 +1,10 @@
 //! What expressions and functions refuse: MySQL's numbers, SQLSTATEs and texts, each in one place.
 
-crate::error_table! {
+use crate::SqlError;
+
+base::error_table! {
     /// Why an expression cannot be compiled or computed.
-    pub enum Refused {
+    pub enum Refused for SqlError {
         // Names.
         /// A function that is not there.
         NoFunction(name) = 1305 "42000" "FUNCTION {name} does not exist";

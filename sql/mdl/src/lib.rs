@@ -3,7 +3,7 @@
 //! Reading order: [`mode`] (what conflicts with what), [`object`] (a lockable name), [`registry`] (names
 //! to objects), [`locks`] (acquire and release, the fast path), `queue` (the slow path), `fair` (who goes first), `wait`
 //! (waiting and deadlocks), [`turns`] (DDL that lets others pass), [`held`] (a caller's list of its grants), [`user`] (GET_LOCK),
-//! [`report`] (who holds what), [`shards`] (an experiment).
+//! `given` (grants that go to another slot), [`report`] (who holds what), [`shards`] (an experiment).
 //!
 //! Invariants
 //! 1. A weak grant (S, SH, SR, SW, SWLP on objects, IX on scopes) normally is one word in the owner's
@@ -21,6 +21,7 @@
 //! Not here: lock durations (the caller keeps one [`Held`] list per duration), aborting table-level waits of S holders.
 
 mod fair;
+mod given;
 pub mod held;
 pub mod locks;
 pub mod mode;

@@ -331,7 +331,7 @@ impl Mdl {
 /// Stores the grant in the slot; `false` when its words are all taken. The words are a stack while it has no gaps: with
 /// [`GAPS`] `granted` is beyond them.
 #[inline]
-fn publish(slot: &SessionSlot, grant: u64) -> Result<bool, MdlError> {
+pub(crate) fn publish(slot: &SessionSlot, grant: u64) -> Result<bool, MdlError> {
     if is_intention(grant)
         && let id = Id::in_grant(grant)
         && let Some(count) = scope_count(slot, id)
@@ -375,7 +375,7 @@ fn is_intention(grant: u64) -> bool {
 
 /// Takes the grant out of the slot; `false` when it is not there.
 #[inline]
-fn clear(slot: &SessionSlot, grant: u64) -> bool {
+pub(crate) fn clear(slot: &SessionSlot, grant: u64) -> bool {
     if is_intention(grant)
         && let id = Id::in_grant(grant)
         && let Some(count) = scope_count(slot, id)

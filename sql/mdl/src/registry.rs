@@ -11,7 +11,7 @@ use crate::object::{ClosedCount, Id, Name, Object, PLACE_BITS};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use stdx::Ordering;
-use sync::{RwLatch, SlotTable, asym};
+use sync::{RwLatch, RwReadGuard, SlotTable, asym};
 
 instrument::classes! {
     static REGISTRY: RwLockClass = "wait/synch/rwlock/sql/MDL_registry";
@@ -33,7 +33,7 @@ pub struct Registry {
 }
 
 #[derive(Debug)]
-struct Names {
+pub(crate) struct Names {
     map: HashMap<Name, Arc<Object>>,
     free: Vec<Arc<Object>>,
     places: usize,
@@ -114,6 +114,11 @@ impl Registry {
         let mut all: Vec<_> = self.names.read().map.values().cloned().collect();
         all.sort_by_key(|object| object.id().place());
         all
+    }
+
+    /// While this is held no name is forgotten, and none is new.
+    pub(crate) fn keep_names(&self) -> RwReadGuard<'_, Names> {
+        self.names.read()
     }
 
     /// Forgets unused names now. Tests call it; otherwise growth does.

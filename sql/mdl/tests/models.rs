@@ -71,6 +71,35 @@ fn weak_and_exclusive_exclude_each_other_and_both_get_their_turn() {
     });
 }
 
+/// A weak lock that goes to another slot, in which it is given back, and X never overlap; both get their turn.
+#[test]
+fn a_grant_that_is_given_away_excludes_all_the_time() {
+    explore(2, || {
+        let slots = SlotTable::new(3, 1);
+        let take = || slots.acquire_session().unwrap();
+        let (giver, heir, writer) = (take(), take(), take());
+        let mdl = Mdl::new(Arc::clone(&slots));
+        let t = mdl.intern(Namespace::Table, "test", "t");
+        let data = [LocalAtomic::new(0), LocalAtomic::new(0)];
+        let rig = Arc::new(Rig { mdl, t, data });
+        let mut held = Held::new();
+        rig.mdl.take(&giver, &mut held, &rig.t, Mode::SR, Deadline::Never).unwrap();
+        let reader = {
+            let rig = Arc::clone(&rig);
+            thread::spawn(move || {
+                rig.mdl.give_to(&giver, &heir, &held);
+                rig.read();
+                rig.mdl.release_all(&heir, &mut held);
+            })
+        };
+        rig.mdl.acquire(&writer, &rig.t, Mode::X, Deadline::Never).unwrap();
+        rig.change();
+        rig.mdl.release(&writer, &rig.t, Mode::X);
+        reader.join().unwrap();
+        assert!(rig.mdl.locks().is_empty());
+    });
+}
+
 /// A request that gives up leaves the fast path open, in every interleaving.
 #[test]
 fn a_request_that_gives_up_strands_nobody() {

@@ -2,8 +2,8 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
-use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::refused::Refused;
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -88,14 +88,12 @@ impl Parser<'_> {
         };
         if word == Kw::ALGORITHM {
             if !matches!(value.as_str(), "DEFAULT" | "INSTANT" | "INPLACE" | "COPY") {
-                let text = format!("Unknown ALGORITHM '{value}'");
-                return self.fail_with(ErrorKind::Other(1800, "HY000", text));
+                return self.fail_with(Refused::UnknownAlgorithm(&value));
             }
             how.algorithm = Some(value);
         } else {
             if !matches!(value.as_str(), "DEFAULT" | "NONE" | "SHARED" | "EXCLUSIVE") {
-                let text = format!("Unknown LOCK type '{value}'");
-                return self.fail_with(ErrorKind::Other(1801, "HY000", text));
+                return self.fail_with(Refused::UnknownLock(&value));
             }
             how.lock = Some(value);
         }

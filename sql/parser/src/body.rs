@@ -6,8 +6,8 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
-use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::refused::Refused;
 use crate::token::TokenKind;
 
 /// What the parser knows inside of a stored program's body.
@@ -54,8 +54,7 @@ impl Parser<'_> {
             }
             Kw::RETURN => {
                 if !self.program.as_ref().is_some_and(|scope| scope.function) {
-                    let text = "RETURN is only allowed in a FUNCTION".to_string();
-                    return self.fail_with(ErrorKind::Other(1313, "42000", text));
+                    return self.fail_with(Refused::NoFunction);
                 }
                 self.bump();
                 Ok(Program::Return(self.expr()?))
@@ -101,8 +100,7 @@ impl Parser<'_> {
             return self.fail();
         };
         if scope.labels.iter().any(|(known, _)| known.eq_ignore_ascii_case(&label)) {
-            let text = format!("Redefining label {label}");
-            return self.fail_with(ErrorKind::Other(1309, "42000", text));
+            return self.fail_with(Refused::SameLabel(&label));
         }
         scope.labels.push((label.clone(), !block));
         let made = match block {
@@ -115,8 +113,7 @@ impl Parser<'_> {
         if self.at_name() {
             let end = self.ident()?;
             if !end.eq_ignore_ascii_case(&label) {
-                let text = format!("End-label {end} without match");
-                return self.fail_with(ErrorKind::Other(1310, "42000", text));
+                return self.fail_with(Refused::EndLabel(&end));
             }
         }
         Ok(made)
@@ -134,8 +131,7 @@ impl Parser<'_> {
             return Ok(label);
         }
         let verb = if leave { "LEAVE" } else { "ITERATE" };
-        let text = format!("{verb} with no matching label: {label}");
-        self.fail_with(ErrorKind::Other(1308, "42000", text))
+        self.fail_with(Refused::NoLabel(verb, &label))
     }
 
     /// `BEGIN [DECLARE ..;]* [statement;]* END`.
@@ -294,7 +290,7 @@ impl Parser<'_> {
         if known {
             return Ok(ConditionValue::Name(name));
         }
-        self.fail_with(ErrorKind::Other(1319, "42000", format!("Undefined CONDITION: {name}")))
+        self.fail_with(Refused::NoCondition(&name))
     }
 
     /// An error number or `SQLSTATE [VALUE] 'xxxxx'`.
@@ -304,8 +300,7 @@ impl Parser<'_> {
         }
         let number = self.unsigned()?;
         if number == 0 {
-            let text = "Incorrect CONDITION value: '0'".to_string();
-            return self.fail_with(ErrorKind::Other(1525, "HY000", text));
+            return self.fail_with(Refused::ZeroCondition);
         }
         Ok(ConditionValue::Number(number))
     }
@@ -318,8 +313,7 @@ impl Parser<'_> {
             && state.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
             && !state.starts_with(b"00");
         if !well_formed {
-            let text = format!("Bad SQLSTATE: '{}'", String::from_utf8_lossy(&state));
-            return self.fail_with(ErrorKind::Other(1407, "42000", text));
+            return self.fail_with(Refused::BadState(&String::from_utf8_lossy(&state)));
         }
         Ok(ConditionValue::SqlState(state))
     }

@@ -3,9 +3,9 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated;
-use crate::error::ErrorKind;
 use crate::keywords::Kw;
 use crate::mode::SqlMode;
+use crate::refused::Refused;
 use crate::special::plain_call;
 use crate::token::TokenKind;
 
@@ -23,7 +23,7 @@ impl Parser<'_> {
     /// What follows a column's name.
     pub(crate) fn field_def(&mut self, name: String) -> Result<ColumnDef> {
         if name.is_empty() {
-            return self.wrong_name(1166, "column");
+            return self.fail_with(Refused::NoColumnName);
         }
         let ty = self.data_type()?;
         let mut column = ColumnDef {
@@ -439,8 +439,7 @@ impl Parser<'_> {
         if crate::keywords::is_charset(&name) {
             return Ok(name);
         }
-        let text = format!("Unknown character set: '{name}'");
-        self.fail_with(ErrorKind::Other(1115, "42000", text))
+        self.fail_with(Refused::UnknownCharset(&name))
     }
 
     /// `COLLATE name`, when it stands here.

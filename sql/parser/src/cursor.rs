@@ -12,6 +12,7 @@ use crate::keywords::{Class, Kw};
 use crate::lex::Lexer;
 use crate::literal;
 use crate::mode::SqlMode;
+use crate::refused::Refused;
 use crate::statement::Parsed;
 use crate::token::{Token, TokenKind};
 use crate::{DEPTH_MAX, HEIGHT_MAX};
@@ -181,9 +182,9 @@ impl<'a> Parser<'a> {
         self.fail_with(ErrorKind::Syntax)
     }
 
-    pub fn fail_with<T>(&self, kind: ErrorKind) -> Result<T> {
+    pub fn fail_with<T>(&self, kind: impl Into<ErrorKind>) -> Result<T> {
         let offset = self.peek().start as usize;
-        Err(ParseError { kind, offset, line: self.line_of(offset) })
+        Err(ParseError { kind: kind.into(), offset, line: self.line_of(offset) })
     }
 
     /// The line of a place, counted from 1 at the statement's first byte.
@@ -322,7 +323,7 @@ impl<'a> Parser<'a> {
         }
         let name = self.name_text(self.peek())?;
         if name.len() > chars_max && name.chars().count() > chars_max {
-            return self.fail_with(ErrorKind::IdentifierTooLong(name));
+            return self.fail_with(Refused::LongName(&name));
         }
         self.bump();
         Ok(name)
@@ -336,7 +337,7 @@ impl<'a> Parser<'a> {
         };
         match String::from_utf8(bytes) {
             Ok(name) => Ok(name),
-            Err(_) => self.fail_with(ErrorKind::BadIdentifier),
+            Err(_) => self.fail_with(Refused::BadName),
         }
     }
 
@@ -349,15 +350,9 @@ impl<'a> Parser<'a> {
             ObjectName { schema: Some(first), name: self.ident()? }
         };
         if name.schema.as_ref().is_some_and(String::is_empty) {
-            return self.wrong_name(1102, "database");
+            return self.fail_with(Refused::NoDatabaseName);
         }
-        if name.name.is_empty() { self.wrong_name(1103, "table") } else { Ok(name) }
-    }
-
-    /// An empty name where MySQL refuses it.
-    pub fn wrong_name<T>(&self, number: u16, what: &str) -> Result<T> {
-        let text = format!("Incorrect {what} name ''");
-        self.fail_with(ErrorKind::Other(number, "42000", text))
+        if name.name.is_empty() { self.fail_with(Refused::NoTableName) } else { Ok(name) }
     }
 
     /// A name or a quoted string, as text.
@@ -471,8 +466,7 @@ impl<'a> Parser<'a> {
         let blank = name.chars().last().is_none_or(|last| last.is_ascii_whitespace());
         if blank || name.chars().count() > CHARS_MAX {
             self.rewind(place);
-            let text = format!("User variable name '{name}' is illegal");
-            return self.fail_with(ErrorKind::Other(3061, "42000", text));
+            return self.fail_with(Refused::VariableName(&name));
         }
         Ok(name)
     }
@@ -483,7 +477,7 @@ impl<'a> Parser<'a> {
             return self.fail();
         }
         if self.params == PARAMS_MAX {
-            return self.fail_with(ErrorKind::TooManyParams);
+            return self.fail_with(Refused::TooManyParams);
         }
         self.expect(TokenKind::Param)?;
         self.params += 1;

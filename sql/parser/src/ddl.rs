@@ -2,8 +2,8 @@
 
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
-use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::refused::Refused;
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -196,13 +196,7 @@ impl Parser<'_> {
     fn refuse_conflict(&self, before: &str, charset: &str) -> Result<()> {
         use value::Charset;
         match (Charset::named(before), Charset::named(charset)) {
-            (Ok(a), Ok(b)) if a != b => {
-                let (a, b) = (a.name(), b.name());
-                let text = format!(
-                    "Conflicting declarations: 'CHARACTER SET {a}' and 'CHARACTER SET {b}'"
-                );
-                self.fail_with(ErrorKind::Other(1302, "HY000", text))
-            }
+            (Ok(a), Ok(b)) if a != b => self.fail_with(Refused::TwoCharsets(a.name(), b.name())),
             _ => Ok(()),
         }
     }

@@ -22,15 +22,9 @@ pub enum ErrorKind {
     Syntax,
     /// Expressions or queries nested deeper than [`crate::DEPTH_MAX`]: 1064, or 1436 as MySQL says.
     TooDeep,
-    /// An identifier that is not UTF-8: 1300.
-    BadIdentifier,
-    /// An identifier above 64 characters: 1059.
-    IdentifierTooLong(String),
-    /// More than 65,535 parameter markers: 1390.
-    TooManyParams,
     /// Not grammatical for a reason that the text names instead of "You have an error in your SQL syntax..": 1064.
     SyntaxBecause(&'static str),
-    /// What MySQL's grammar refuses with a number of its own: number, SQLSTATE, text.
+    /// What the table [`Refused`](crate::Refused) lists: number, SQLSTATE, text.
     Other(u16, &'static str, String),
 }
 
@@ -62,9 +56,6 @@ impl fmt::Display for ParseError {
             }
             ErrorKind::SyntaxBecause(why) => write!(f, "{why} at line {}", self.line),
             ErrorKind::TooDeep => write!(f, "nested too deeply at line {}", self.line),
-            ErrorKind::BadIdentifier => write!(f, "identifier is not UTF-8 at line {}", self.line),
-            ErrorKind::IdentifierTooLong(name) => write!(f, "identifier '{name}' is too long"),
-            ErrorKind::TooManyParams => write!(f, "too many placeholders"),
             ErrorKind::Other(number, _, text) => write!(f, "{number}: {text}"),
         }
     }

@@ -3,9 +3,9 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated;
-use crate::error::ErrorKind;
 use crate::keywords::{self, Kw};
 use crate::mode::SqlMode;
+use crate::refused::Refused;
 use crate::special::plain_call;
 use crate::token::TokenKind;
 
@@ -143,12 +143,10 @@ impl Parser<'_> {
         let args = self.nested(|p| p.comma_list(Self::argument))?;
         self.expect(TokenKind::Close)?;
         if args.iter().any(|(_, named)| *named) {
-            let what = "Incorrect parameters in the call to";
-            let (number, text) = match apart {
-                true => (1584, format!("{what} stored function `{}`", name.name)),
-                false => (1583, format!("{what} native function '{}'", name.name)),
-            };
-            return self.fail_with(ErrorKind::Other(number, "42000", text));
+            return self.fail_with(match apart {
+                true => Refused::NamedStoredArgument(&name.name),
+                false => Refused::NamedArgument(&name.name),
+            });
         }
         let args = args.into_iter().map(|(expr, _)| expr).collect();
         Ok(Expr::Call(Call { apart, ..plain_call(name, args) }))

@@ -3,6 +3,7 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::keywords::Kw;
+use crate::refused::Refused;
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -15,8 +16,7 @@ impl Parser<'_> {
         let path = self.text_literal()?;
         let columns = self.json_columns()?;
         self.expect(TokenKind::Close)?;
-        let text = "Every table function must have an alias";
-        let alias = self.derived_alias(3667, text)?;
+        let alias = self.derived_alias(Refused::NoFunctionAlias)?;
         Ok(TableRef::JsonTable(Box::new(JsonTable { document, path, columns, alias })))
     }
 

@@ -32,6 +32,7 @@ mod primary;
 pub mod print;
 mod program;
 mod query;
+mod refused;
 mod replication;
 mod set;
 mod show;
@@ -50,6 +51,7 @@ pub use keywords::all as keywords;
 pub use keywords::{is_called, is_keyword};
 pub use literal::{literal_value, unescape};
 pub use mode::SqlMode;
+pub use refused::Refused;
 pub use statement::{Parsed, parse, parse_digested, parse_next};
 
 /// Deepest nesting of expressions and queries that is accepted; a call takes two levels.

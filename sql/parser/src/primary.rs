@@ -3,10 +3,10 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated;
-use crate::error::ErrorKind;
 use crate::keywords::{self, Kw};
 use crate::literal::{bit_value, hex_value, unescape};
 use crate::mode::SqlMode;
+use crate::refused::Refused;
 use crate::token::{Token, TokenKind};
 
 impl Parser<'_> {
@@ -78,9 +78,7 @@ impl Parser<'_> {
     fn refuse_infinite(&self, literal: &Literal, text: &[u8]) -> Result<()> {
         match literal {
             Literal::Float(value) if value.is_infinite() => {
-                let text = String::from_utf8_lossy(text);
-                let text = format!("Illegal double '{text}' value found during parsing");
-                self.fail_with(ErrorKind::Other(1367, "22007", text))
+                self.fail_with(Refused::IllegalDouble(&String::from_utf8_lossy(text)))
             }
             _ => Ok(()),
         }

@@ -3,8 +3,8 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated;
-use crate::error::ErrorKind;
 use crate::keywords::Kw;
+use crate::refused::Refused;
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -209,8 +209,7 @@ impl Parser<'_> {
                     continue;
                 }
                 Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW if all || self.kw() == Kw::ALL => {
-                    let text = "Incorrect usage of ALL and DISTINCT".to_string();
-                    return self.fail_with(ErrorKind::Other(1221, "HY000", text));
+                    return self.fail_with(Refused::AllAndDistinct);
                 }
                 Kw::DISTINCT | Kw::DISTINCTROW => &mut options.distinct,
                 Kw::HIGH_PRIORITY => &mut options.high_priority,
@@ -458,8 +457,7 @@ impl Parser<'_> {
         }
         if lateral || self.query_in_parentheses() {
             let query = self.subquery()?;
-            let text = "Every derived table must have its own alias";
-            let alias = self.derived_alias(1248, text)?;
+            let alias = self.derived_alias(Refused::NoDerivedAlias)?;
             let columns = if self.kind() == TokenKind::Open {
                 self.parenthesised(Self::ident)?
             } else {
@@ -485,12 +483,12 @@ impl Parser<'_> {
         Ok(TableRef::Table(self.table_name_factor()?))
     }
 
-    /// The alias of a table that has no name; MySQL demands one.
-    pub(crate) fn derived_alias(&mut self, number: u16, text: &str) -> Result<String> {
+    /// The alias of a table that has no name; MySQL demands one, else this is the answer.
+    pub(crate) fn derived_alias(&mut self, missing: Refused<'_>) -> Result<String> {
         if self.eat_kw(Kw::AS) || self.at_name() {
             return self.alias();
         }
-        self.fail_with(ErrorKind::Other(number, "42000", text.to_string()))
+        self.fail_with(missing)
     }
 
     pub(crate) fn table_name_factor(&mut self) -> Result<TableFactor> {

@@ -17,6 +17,9 @@ enum Takes {
     GtidAssignment,
 }
 
+/// Bytes of either part of a transaction's name.
+const XID_PART_BYTES_MAX: usize = 64;
+
 impl Parser<'_> {
     /// `CHANGE REPLICATION ...`
     pub(crate) fn change(&mut self) -> Result<Statement> {
@@ -306,6 +309,9 @@ impl Parser<'_> {
             if self.eat(TokenKind::Comma) {
                 xid.format = self.unsigned()?;
             }
+        }
+        if xid.gtrid.len().max(xid.bqual.len()) > XID_PART_BYTES_MAX {
+            return self.fail();
         }
         Ok(xid)
     }

@@ -7,6 +7,7 @@ use crate::digest::Digest;
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::Kw;
 use crate::mode::SqlMode;
+use crate::refused::Refused;
 use crate::token::TokenKind;
 
 /// One statement of a text.
@@ -150,8 +151,7 @@ impl Parser<'_> {
     /// An element of DO: MySQL takes a select list and drops its aliases.
     fn do_item(&mut self) -> Result<Expr> {
         if self.kind() == TokenKind::Star {
-            let text = "No tables used".to_string();
-            return self.fail_with(ErrorKind::Other(1096, "HY000", text));
+            return self.fail_with(Refused::NoTables);
         }
         let expr = self.expr()?;
         self.optional_alias(true)?;

@@ -1,8 +1,10 @@
 //! Why a statement cannot be planned: MySQL's numbers, SQLSTATEs and texts, each in one place.
 
-expr::error_table! {
+use expr::SqlError;
+
+base::error_table! {
     /// What is wrong with a statement, known before it runs.
-    pub enum PlanError {
+    pub enum PlanError for SqlError {
         // Names of tables and views.
         /// One name for two tables of a statement, or a table named twice in a list.
         NotUniqueTable(name) = 1066 "42000" "Not unique table/alias: '{name}'";

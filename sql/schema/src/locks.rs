@@ -6,8 +6,10 @@
 //!    locked or written; nobody waits for such a lock. 3. Lock ids are opaque.
 
 use crate::information::{Cell, Rows};
-use catalog::{Catalog, Definition, ProcessRow, ReadContext};
-use engine::{Abandoned, Engine, LockInfo, OwnerInfo, Snapshot, Table, TrxProgress, Undoing};
+use catalog::{Catalog, Definition, ProcessRow, ReadContext, TransactionRow};
+use engine::{
+    Abandoned, Engine, LockInfo, OwnerInfo, Parked, Snapshot, Table, TrxProgress, Undoing,
+};
 use mdl::Namespace;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
@@ -107,12 +109,44 @@ impl Owner {
 /// Who is who, ordered by slot.
 struct Owners(Vec<Owner>);
 
+/// What stands for the session of a prepared transaction (XA), which has none.
+fn parked(of: Parked) -> ProcessRow {
+    let transaction = TransactionRow {
+        since_us: of.since_us as i64,
+        read_only: false,
+        unique_checks: true,
+        foreign_key_checks: true,
+        isolation: "REPEATABLE READ",
+    };
+    ProcessRow {
+        id: 0,
+        thread_id: 0,
+        slot: of.slot,
+        os_id: 0,
+        monitoring: 0,
+        since_ns: 0,
+        user: String::new(),
+        host: String::new(),
+        secured: false,
+        db: None,
+        command: "",
+        time_s: 0,
+        state: None,
+        info: None,
+        transaction,
+        leaves: false,
+        attributes: [].into(),
+    }
+}
+
 impl Owners {
     fn of(context: &ReadContext<'_>) -> Owners {
         let engine = context.catalog.engine();
         let owner =
             |process: ProcessRow| Owner { progress: engine.progress(process.slot), process };
-        let mut owners: Vec<Owner> = context.viewer.processes().into_iter().map(owner).collect();
+        let sessions = context.viewer.processes().into_iter();
+        let parked = engine.parked().into_iter().map(parked);
+        let mut owners: Vec<Owner> = sessions.chain(parked).map(owner).collect();
         owners.sort_by_key(|o| o.process.slot);
         Owners(owners)
     }
@@ -123,7 +157,7 @@ impl Owners {
     }
 
     fn thread(&self, slot: usize) -> Option<u64> {
-        self.find(slot).map(|o| o.process.thread_id)
+        self.find(slot).map(|o| o.process.thread_id).filter(|id| *id != 0)
     }
 
     fn transaction(&self, slot: usize) -> u64 {

@@ -31,6 +31,7 @@ use lock::{Owner, Shape, Target};
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
+use stdx::CacheLine;
 use sync::{SessionSlot, SessionSlotRef, WorkerSlot, WorkerSlotRef};
 use trx::{Ended, IdKind, Segment, State, UndoPos, View};
 
@@ -49,10 +50,10 @@ pub enum Then {
 }
 
 /// A transaction that has written.
-struct Running {
-    segment: Segment,
+pub(crate) struct Running {
+    pub segment: Segment,
     /// The tables it wrote to, for rollback and purge.
-    tables: Vec<Arc<Table>>,
+    pub tables: Vec<Arc<Table>>,
     /// Its only change was its commit, at this place of the log; others see it.
     ended: Option<Lsn>,
 }
@@ -79,6 +80,8 @@ pub struct Client {
     running: Option<Running>,
     /// Its row locks.
     owner: Arc<Owner>,
+    /// How far its transaction is.
+    progress: Arc<CacheLine<Progress>>,
     /// What else its weight is made of.
     tables: RefCell<TableLocks>,
     /// For single rows that are read with locks.
@@ -101,6 +104,7 @@ impl Client {
         let slot = slots.acquire_session().ok_or(Error::TooManyTransactions)?;
         Ok(Client {
             owner: Arc::clone(engine.locks().owner(slot.index())),
+            progress: Arc::clone(engine.progress_of(slot.index())),
             tables: RefCell::default(),
             locked: RefCell::new(None),
             last_found: LastFound::default(),
@@ -348,6 +352,30 @@ impl Client {
         ended
     }
 
+    /// A transaction that can only be rolled back.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// What has been written so far, and the means to write more.
+    pub(crate) fn running_parts(&mut self) -> Result<(&mut Running, &WorkerSlot)> {
+        let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
+        Ok((running, &self.worker))
+    }
+
+    /// Who has its row locks.
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Is out of its transaction, which goes on without it; its row locks are the caller's to give away.
+    pub(crate) fn leave_transaction(&mut self) -> Option<Running> {
+        let running = self.running.take();
+        self.end_begun();
+        self.progress().end();
+        running
+    }
+
     /// Leaves an active transaction to the engine, which will roll it back.
     fn leave_active(&mut self, running: Running) {
         self.engine.trx().orphan(running.segment.trx(), &self.slot);
@@ -408,7 +436,7 @@ impl Client {
             let lsn = self.engine.trx().finish_rollback(&self.worker, segment)?;
             self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
             self.engine.locks().end(&self.owner);
-            self.engine.progress[self.slot.index()].end();
+            self.progress.0.end();
             Ok(lsn)
         });
         match freed {
@@ -454,7 +482,7 @@ impl Client {
     }
 
     fn progress(&self) -> &Progress {
-        &self.engine.progress[self.slot.index()]
+        &self.progress.0
     }
 
     /// `keep`: the transaction goes on, and what it had locked stays so.
@@ -468,7 +496,7 @@ impl Client {
         let engine = &*self.engine;
         let mut writer = Writer::alone(engine, &self.worker, segment);
         writer.keeper = keep.then_some((&*self.owner, inherited));
-        writer.progress = Some(&engine.progress[self.slot.index()]);
+        writer.progress = Some(&self.progress.0);
         let lookup = |id| match Engine::lookup_in(tables, id) {
             Lookup::Later => Ok(Lookup::Dropped),
             found => Ok(found),

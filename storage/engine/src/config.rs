@@ -34,6 +34,8 @@ pub struct EngineConfig {
     pub sessions_max: usize,
     /// The most workers at a time; a client holds one session slot and one worker slot.
     pub workers_max: usize,
+    /// Most prepared transactions at a time; each has a session slot.
+    pub branches_max: usize,
     /// Entries of the transaction-state ring; a power of two, at most 2^20.
     pub trx_states: usize,
     /// The dictionary's own tables: number `i` has table id `i + 1` and lies in the system space.
@@ -113,6 +115,7 @@ impl Default for EngineConfig {
             redo_capacity_bytes: 100 << 20,
             sessions_max: 4096,
             workers_max: 4096,
+            branches_max: 1000,
             trx_states: trx::STATES_MAX,
             system_tables: Vec::new(),
             purge_threads: 1,

@@ -7,6 +7,7 @@
 //!    since it may wait for room in the log. Guard: the type of `Engine::worker`.
 
 use crate::background::{Background, Periodic};
+use crate::branch::Places;
 use crate::files::space_name;
 use crate::progress::{Abandoned, Progress};
 use crate::recovery::{Recovery, TableFinder};
@@ -14,7 +15,7 @@ use crate::registry::Registry;
 use crate::rollback::{IndexRelease, Lookup, Tables};
 use crate::spaces::Spaces;
 use crate::writer::{Buffers, Writer};
-use crate::{Client, Settings, Table, TableSpec, TableStorage, undo_room};
+use crate::{Branch, Client, Settings, Table, TableSpec, TableStorage, undo_room};
 use base::{Error, IndexId, Lsn, Result, SpaceId, TableId, TrxId};
 use host::Disk;
 use pool::{Pool, Tablespace};
@@ -33,6 +34,7 @@ instrument::classes! {
     static FINISHING: MutexClass = "wait/synch/mutex/limpid/finish_transactions", across_io;
     static WORKER: MutexClass = "wait/synch/mutex/limpid/engine_worker", across_io;
     static THREADS: MutexClass = "wait/synch/mutex/limpid/engine_threads";
+    static BRANCHES: MutexClass = "wait/synch/mutex/limpid/recovered_branches";
     static RECOVERING: MutexClass = "wait/synch/mutex/limpid/recovery_threads";
 }
 
@@ -148,8 +150,8 @@ pub struct Engine {
     /// Finds tables in the dictionary, once there is one.
     pub(crate) finder: OnceLock<Arc<TableFinder>>,
     locks: lock::Locks,
-    /// By session slot.
-    pub(crate) progress: Box<[CacheLine<Progress>]>,
+    /// By session slot, made when it is first used.
+    progress: Box<[OnceLock<Arc<CacheLine<Progress>>>]>,
     slots: Arc<SlotTable>,
     waits: Arc<WaitsFor>,
     settings: Settings,
@@ -170,6 +172,9 @@ pub struct Engine {
     pub(crate) force_recovery: u8,
     pub(crate) purge_threads: usize,
     pub(crate) undo_room: undo_room::Figures,
+    /// Those that recovery found, until somebody takes them.
+    pub(crate) branches: Mutex<Vec<Branch>>,
+    pub(crate) branch_places: Arc<Places>,
 }
 
 /// What an engine is put together from.
@@ -186,6 +191,7 @@ pub(crate) struct Parts {
     pub recovery_threads: usize,
     pub force_recovery: u8,
     pub purge_threads: usize,
+    pub branches_max: usize,
 }
 
 impl Engine {
@@ -198,7 +204,7 @@ impl Engine {
             registry: Registry::new(),
             finder: OnceLock::new(),
             locks: lock::Locks::new(p.slots.sessions_max(), &p.waits),
-            progress: (0..p.slots.sessions_max()).map(|_| CacheLine(Progress::new())).collect(),
+            progress: (0..p.slots.sessions_max()).map(|_| OnceLock::new()).collect(),
             slots: p.slots,
             waits: p.waits,
             settings: Settings::new(),
@@ -216,6 +222,8 @@ impl Engine {
             force_recovery: p.force_recovery,
             purge_threads: p.purge_threads,
             undo_room: undo_room::Figures::default(),
+            branches: Mutex::new(&BRANCHES, Vec::new()),
+            branch_places: Arc::new(Places::new(p.branches_max)),
         })
     }
 
@@ -234,6 +242,19 @@ impl Engine {
     #[inline]
     pub(crate) fn trx(&self) -> &TrxSystem {
         &self.trx
+    }
+
+    /// How far the transaction of a session slot is.
+    ///
+    /// # Panics
+    /// When there is no such slot.
+    pub(crate) fn progress_of(&self, slot: usize) -> &Arc<CacheLine<Progress>> {
+        self.progress[slot].get_or_init(|| Arc::new(CacheLine(Progress::new())))
+    }
+
+    /// The same, if there was a transaction in that slot.
+    pub(crate) fn progress_known(&self, slot: usize) -> Option<&Progress> {
+        self.progress.get(slot)?.get().map(|progress| &progress.0)
     }
 
     /// The row locks, for listings, figures and settings.

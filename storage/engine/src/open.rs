@@ -91,6 +91,7 @@ fn assemble(
         recovery_threads,
         force_recovery: cfg.force_recovery,
         purge_threads,
+        branches_max: cfg.branches_max,
     };
     Ok(Engine::assemble(parts))
 }
@@ -183,6 +184,7 @@ fn recover(cfg: &EngineConfig, disk: Arc<dyn Disk>) -> Result<(Arc<Engine>, Reco
     for segment in found.active.into_iter().chain(found.committed) {
         engine.leave_unfinished(Unfinished::new(segment, Vec::new()));
     }
+    engine.recover_branches(found.prepared)?;
     let known = |id| Ok(engine.lookup_system(id));
     let done = engine.with_worker(|worker| engine.finish(worker, &known, u64::MAX))?;
     engine.recovery.opened();

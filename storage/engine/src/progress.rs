@@ -180,7 +180,7 @@ impl Progress {
 impl Engine {
     /// How far the transaction of a session slot is.
     pub fn progress(&self, slot: usize) -> TrxProgress {
-        self.progress.get(slot).map(|p| p.read()).unwrap_or_default()
+        self.progress_known(slot).map(Progress::read).unwrap_or_default()
     }
 
     /// What the transaction of a session slot has locked, with or without locks; those of tables are among the

@@ -114,7 +114,7 @@ impl Writer<'_> {
             }
             RecordKind::CreateSpace => self.undo_create_space(record)?,
             RecordKind::CreateIndex => return self.free_index(record),
-            RecordKind::DropIndex => self.step_back(record.previous)?,
+            RecordKind::DropIndex | RecordKind::Prepare => self.step_back(record.previous)?,
             RecordKind::Commit => {
                 return Err(Error::Internal("a commit record among those of a transaction"));
             }

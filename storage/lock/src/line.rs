@@ -45,6 +45,11 @@ impl Queue {
         &self.granted
     }
 
+    /// The same, to be given to others.
+    pub fn granted_mut(&mut self) -> &mut [Lock] {
+        &mut self.granted
+    }
+
     /// Who waits, in their order.
     pub fn requests(&self) -> impl DoubleEndedIterator<Item = &Lock> + Clone {
         self.waiting.iter().flat_map(|waiting| &waiting.requests)

@@ -304,7 +304,7 @@ impl Locks {
         if request.implicit || shape.kind == Kind::InsertIntention {
             queues.announce(hash);
         }
-        if !self.put_announced(queues, hash, me, lock) {
+        if self.put_announced(queues, hash, me, lock).is_none() {
             if request.implicit || shape.kind == Kind::InsertIntention {
                 queues.renounce(hash);
             }
@@ -395,21 +395,29 @@ impl Locks {
         }
     }
 
-    /// Puts a lock where it belongs; `false`: its owner's transaction has ended.
-    fn put(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
+    /// Puts a lock where it belongs; whose it is, the owner's or his heir's. `None`: that transaction has ended.
+    fn put(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> Option<By> {
         queues.announce(hash);
         let put = self.put_announced(queues, hash, owner, lock);
-        if !put {
+        if put.is_none() {
             queues.renounce(hash);
         }
         put
     }
 
-    fn put_announced(&self, queues: &mut Locked<'_>, hash: u64, owner: &Owner, lock: Lock) -> bool {
+    fn put_announced(
+        &self,
+        queues: &mut Locked<'_>,
+        hash: u64,
+        owner: &Owner,
+        lock: Lock,
+    ) -> Option<By> {
         let (by, shape, granted) = (lock.by, lock.shape, lock.granted());
         let held = Held { hash, index: lock.place.index, shape, waited: !granted };
         if !owner.note(by.serial, held, lock.bytes(), &self.memory) {
-            return false;
+            let heir = owner.heir(by.serial)?;
+            let lock = Lock { by: heir, ..lock };
+            return self.put_announced(queues, hash, self.owner(heir.slot), lock);
         }
         let held_up = match granted {
             true => queues.held_up(hash, lock.place.target(), by, shape),
@@ -417,7 +425,7 @@ impl Locks {
         };
         queues.add(hash, lock);
         held_up.iter().for_each(|by| self.owner(by.slot).poke());
-        true
+        Some(by)
     }
 
     /// Gives the writer of a row the lock that he has by having written it. `still` says whether the
@@ -441,9 +449,7 @@ impl Locks {
             return still();
         }
         let lock = Lock::new(target, by, Shape::WRITE, Inherited::Always);
-        if !self.put(&mut queues, hash, &owner, lock) {
-            return false;
-        }
+        let Some(by) = self.put(&mut queues, hash, &owner, lock) else { return false };
         fence(Ordering::SeqCst);
         if still() {
             return true;
@@ -453,6 +459,7 @@ impl Locks {
             let it = l.by == by && l.shape == Shape::WRITE;
             it && l.place.target() == target && std::mem::take(&mut one)
         });
+        let owner = self.owner(by.slot);
         gone.iter().for_each(|l| owner.forget(by.serial, (hash, l), &self.memory));
         false
     }
@@ -498,6 +505,28 @@ impl Locks {
         } else {
             me.next();
         }
+        me.set_trx(base::TrxId::NONE);
+    }
+
+    /// Gives all that the owner's transaction has locked to that of `heir`, which has nothing of its own and waits for nobody. Comes
+    /// after what makes its rows the heir's, as [`Locks::end`] comes after what makes them nobody's. Only the session's own thread
+    /// calls it.
+    pub fn give_to(&self, me: &Owner, heir: &Owner) {
+        fence(Ordering::SeqCst);
+        let is_over = |by: By| self.owner(by.slot).serial() != by.serial;
+        let (serial, hashes, runs) = me.give_to(heir, is_over, &self.memory);
+        let (before, now) = (By { slot: me.slot(), serial }, by(heir));
+        for (index, shape) in runs {
+            let mut group = group_of(&self.runs, index).lock();
+            group.list(index, before, shape).into_iter().for_each(|list| list.by = now);
+        }
+        for hash in hashes {
+            let mut queues = self.shard(hash).lock();
+            for place in queues.give_to(hash, before, now) {
+                self.redirect(&mut queues, hash, place.target(), &[]);
+            }
+        }
+        heir.set_trx(me.trx());
         me.set_trx(base::TrxId::NONE);
     }
 

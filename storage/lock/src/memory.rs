@@ -90,11 +90,12 @@ impl Share {
     }
 
     /// The owner has nothing any more.
-    pub fn clear(&mut self, all: &Memory) {
-        self.bytes = 0;
+    pub fn clear(&mut self, all: &Memory) -> usize {
+        let had = std::mem::take(&mut self.bytes);
         if self.told > 0 {
             self.tell(all);
         }
         *self = Share::default();
+        had
     }
 }

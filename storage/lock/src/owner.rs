@@ -11,13 +11,16 @@
 //! 3. `count` is how many entries the list has had: the end of a transaction without locks is one load
 //!    of it. See [`crate::Locks::convert`] for why that is enough. Guard: the model
 //!    `a_conversion_meets_the_end_of_its_transaction`; `Owner::take` asserts that without a count there is no list.
-//! 4. `word` is the state of the slot's only wait: its number, and a code. WAITING becomes another code
+//! 4. What a transaction had that was given to another slot ([`Owner::give_to`]) is that slot's, all at once, under the
+//!    mutexes of both lists. Whoever makes a lock for it afterwards, having found one of before, learns there who has it now
+//!    (`heirs`). Guard: the model `a_transaction_that_is_given_away_meets_inheritance`.
+//! 5. `word` is the state of the slot's only wait: its number, and a code. WAITING becomes another code
 //!    by one compare-and-swap, whose winner decides how the wait ends. Guard: `Owner::begin_wait` asserts
 //!    that the one before has ended; `waits_end_at_the_deadline_or_by_a_kill_and_leave_nothing_behind`.
 
 use crate::memory::{Memory, Share};
 use crate::mode::{Shape, Target};
-use crate::queue::Lock;
+use crate::queue::{By, Lock};
 use base::{IndexId, TrxId};
 use smallvec::SmallVec;
 use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
@@ -58,6 +61,8 @@ struct Locks {
     /// Of which indexes and shapes there are runs.
     runs: Vec<LockKind>,
     memory: Share,
+    /// Who has what transactions of these numbers had; see invariant 4.
+    heirs: Vec<(u64, By)>,
 }
 
 /// Locks of one index and shape, which InnoDB has in one structure (on tables of one page).
@@ -282,8 +287,46 @@ impl Owner {
         self.serial.store(serial + 1, Ordering::Release);
         self.count.store(0, Ordering::Relaxed);
         locks.memory.clear(all);
-        let Locks { held, given_back, runs, .. } = std::mem::take(&mut *locks);
+        let heirs = std::mem::take(&mut locks.heirs);
+        let Locks { held, given_back, runs, .. } =
+            std::mem::replace(&mut *locks, Locks { heirs, ..Locks::default() });
         Ended { serial, held, runs, given_back }
+    }
+
+    /// Gives all that the transaction has to the one of `to`, which has nothing but what was given to it since its rows are
+    /// `to`'s, and waits for nobody: it is over here.
+    /// What it was: its number, where it has locks, and of which indexes and shapes runs. `is_over` says which transactions have
+    /// ended. Only the session's own thread calls it.
+    pub(crate) fn give_to(
+        &self,
+        to: &Owner,
+        is_over: impl Fn(By) -> bool,
+        all: &Memory,
+    ) -> (u64, Vec<u64>, Vec<LockKind>) {
+        assert_ne!(self.slot, to.slot, "a transaction is given to another slot");
+        let mut locks = self.locks.lock();
+        let mut his = to.locks.lock();
+        assert!(his.runs.is_empty(), "the heir has locks of its own (4)");
+        let serial = self.serial.load(Ordering::Relaxed);
+        locks.heirs.retain(|(_, by)| !is_over(*by));
+        locks.heirs.push((serial, By { slot: to.slot, serial: to.serial() }));
+        let mut hashes: Vec<u64> = locks.held.iter().map(|h| h.hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        his.held.splice(0..0, locks.held.drain(..));
+        his.given_back = std::mem::take(&mut locks.given_back);
+        his.runs = std::mem::take(&mut locks.runs);
+        his.memory.add(locks.memory.clear(all), all);
+        to.count.fetch_add(self.count.load(Ordering::Relaxed), Ordering::SeqCst);
+        self.serial.store(serial + 1, Ordering::Release);
+        self.count.store(0, Ordering::Relaxed);
+        (serial, hashes, his.runs.clone())
+    }
+
+    /// Who has what the transaction of this number had, if it was given away.
+    pub(crate) fn heir(&self, serial: u64) -> Option<By> {
+        let locks = self.locks.lock();
+        locks.heirs.iter().find(|(had, _)| *had == serial).map(|(_, by)| *by)
     }
 
     /// Ends a transaction that had nothing.
@@ -320,7 +363,7 @@ impl Owner {
     /// Begins a wait. The caller holds the mutex of the shard that the request is put into.
     pub(crate) fn begin_wait(&self, wish: Wish) {
         let number = wish.number;
-        assert_ne!(self.code(), WAITING, "the wait before has not ended (4)");
+        assert_ne!(self.code(), WAITING, "the wait before has not ended (5)");
         *self.wish.lock() = Some(wish);
         self.word.store(number << 2 | WAITING, Ordering::SeqCst);
     }

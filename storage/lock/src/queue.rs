@@ -218,6 +218,19 @@ impl Locked<'_> {
         gone
     }
 
+    /// What was granted to `before` is `now`'s; where that is, each place once.
+    pub fn give_to(&mut self, hash: u64, before: By, now: By) -> Vec<Place> {
+        let mut places = Vec::new();
+        let Some(queue) = self.queues.get_mut(&hash) else { return places };
+        for lock in queue.granted_mut().iter_mut().filter(|lock| lock.by == before) {
+            lock.by = now;
+            if !places.contains(&lock.place) {
+                places.push(lock.place.clone());
+            }
+        }
+        places
+    }
+
     /// A granted lock of `by` that has all that `shape` would give.
     pub fn covered(&self, hash: u64, target: Target<'_>, by: By, shape: Shape) -> bool {
         let supremum = target.key.is_none();

@@ -165,6 +165,89 @@ fn inheritance_meets_the_end_of_the_owners() {
     });
 }
 
+/// A record goes and another comes before it while its locker's transaction is given to another slot, for which others wait: what
+/// is locked is the heir's, the gaps inherited meanwhile among it, until he ends; the giver's next transaction has nothing.
+#[test]
+fn a_transaction_that_is_given_away_meets_inheritance() {
+    each_seed(|| {
+        let w = world();
+        let (giver, heir) = (w.session(), w.session());
+        giver.lock("k", NEXT).unwrap();
+        giver.lock("z", X).unwrap();
+        let changes = {
+            let locks = Arc::clone(&w.locks);
+            spawn("changer", move || {
+                locks.inserted(key("j"), key("k"));
+                locks.leave(key("k"), key("m"));
+                locks.gone(key("k"));
+            })
+        };
+        let over = Arc::new(Shared::new(false));
+        let waiter = {
+            let (s, over) = (w.session(), Arc::clone(&over));
+            spawn("waiter", move || {
+                s.lock("z", X).unwrap();
+                assert!(over.load(Ordering::SeqCst), "who was given it has not ended");
+                s.end();
+            })
+        };
+        w.locks.give_to(giver.owner(), heir.owner());
+        assert!(w.locks.has(heir.owner(), key("z"), X));
+        assert!(!w.locks.has(giver.owner(), key("z"), X));
+        join(changes);
+        for inherited in ["j", "m"] {
+            assert!(w.locks.has(heir.owner(), key(inherited), GAP), "{inherited}");
+        }
+        giver.end();
+        w.locks.verify();
+        over.store(true, Ordering::SeqCst);
+        heir.end();
+        join(waiter);
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
+/// Rows that a transaction has written are asked for while it is given to another slot: who asks waits for the heir's end.
+#[test]
+fn a_transaction_that_is_given_away_meets_conversion() {
+    each_seed(|| {
+        let w = world();
+        let (giver, heir) = (w.session(), w.session());
+        let (first, second) = (giver.slot.index(), heir.slot.index());
+        // Which slot has it; none: it is over.
+        let at = Arc::new(Shared::new(first as u32 + 1));
+        let others: Vec<Thread> = (0..2)
+            .map(|_| {
+                let (s, at) = (w.session(), Arc::clone(&at));
+                spawn("locker", move || {
+                    loop {
+                        let slot = at.load(Ordering::SeqCst);
+                        let still = || at.load(Ordering::SeqCst) == slot;
+                        if slot == 0 || s.locks.convert(slot as usize - 1, key("k"), still) {
+                            break;
+                        }
+                    }
+                    s.lock("k", X).unwrap();
+                    assert_eq!(
+                        at.load(Ordering::SeqCst),
+                        0,
+                        "the row is locked until the heir ends"
+                    );
+                    s.end();
+                })
+            })
+            .collect();
+        at.store(second as u32 + 1, Ordering::SeqCst);
+        w.locks.give_to(giver.owner(), heir.owner());
+        assert!(!w.locks.has(giver.owner(), key("k"), X));
+        giver.end();
+        at.store(0, Ordering::SeqCst);
+        heir.end();
+        others.into_iter().for_each(join);
+        assert!(w.locks.snapshot().locks.is_empty() && w.locks.graph_is_empty());
+    });
+}
+
 /// Four sessions lock the same three keys in four orders, again and again until each has had them all: some
 /// are granted out of turn, and every deadlock that this makes is found.
 #[test]

@@ -88,7 +88,8 @@ impl<'a> UndoReader<'a> {
             out.extend_from_slice(record_in(&page, at)?);
             Ok(())
         };
-        unpurged(segment.unpurged, segment.purged_to, &mut read)
+        let found = unpurged(segment.unpurged, segment.purged_to, &mut read)?;
+        Ok(found.into_iter().map(|commit| (commit.trx, commit.last)).collect())
     }
 
     /// What `tell` makes of the record at `at`, and the place of the record before it.
@@ -116,7 +117,7 @@ pub(crate) fn running(
             let loaded = Segment::load(&mut |no| Ok(Box::new(*undo.shared(no)?)), first, ids);
             // An error is that of a page which is begun anew.
             let Ok(segment) = loaded else { continue };
-            if segment.state() == State::Active {
+            if matches!(segment.state(), State::Active | State::Prepared) {
                 // An error is that of a record written over: its owner has ended.
                 let _ = follow(undo, (segment.last(), segment.trx()), tell);
             }
@@ -186,13 +187,22 @@ impl RecordCount {
     }
 }
 
-/// Follows the commit records back from `newest` to the one of `purged_to`; whose they are, and the last
-/// record of each.
+/// A commit record.
+pub(crate) struct CommitRecord {
+    /// Whose it is.
+    pub trx: TrxId,
+    /// That transaction's last record.
+    pub last: UndoPos,
+    /// Where it lies itself.
+    pub at: UndoPos,
+}
+
+/// Follows the commit records back from `newest` to the one of `purged_to`.
 pub(crate) fn unpurged(
     newest: Option<(UndoPos, TrxId)>,
     purged_to: TrxId,
     read: &mut dyn FnMut(UndoPos, &mut Vec<u8>) -> Result<()>,
-) -> Result<Vec<(TrxId, UndoPos)>> {
+) -> Result<Vec<CommitRecord>> {
     let (mut found, mut bytes) = (Vec::new(), Vec::new());
     let mut next = newest;
     while let Some((at, trx)) = next {
@@ -205,7 +215,7 @@ pub(crate) fn unpurged(
         if record.trx != trx || before.1 >= trx {
             return Err(bad("commit records out of order"));
         }
-        found.push((trx, record.previous));
+        found.push(CommitRecord { trx, last: record.previous, at });
         next = Some(before).filter(|(_, trx)| *trx > purged_to);
     }
     Ok(found)

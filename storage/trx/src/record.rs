@@ -42,6 +42,9 @@ pub enum RecordKind {
     /// A transaction that has something to purge has committed; `previous` is its last record. The
     /// body is the segment's commit record before: page u32, offset u16, and whose it is, u48.
     Commit = 8,
+    /// The transaction is prepared. The body is the branch's name and tables that it wrote to, see
+    /// [`crate::branch`]; one that wrote to many has several such records, one after the other.
+    Prepare = 9,
 }
 
 impl RecordKind {
@@ -114,6 +117,7 @@ impl<'a> UndoRecord<'a> {
             6 => RecordKind::BlobRun,
             7 => RecordKind::DropIndex,
             8 => RecordKind::Commit,
+            9 => RecordKind::Prepare,
             _ => return Ok(None),
         };
         let flags = r.u8()?;

@@ -37,6 +37,8 @@ const _: () = assert!(SLOTS_AT + SLOTS * 4 <= base::PAGE_BYTES);
 pub struct Recovered {
     /// Segments of transactions that did not end.
     pub active: Vec<Segment>,
+    /// Segments of prepared transactions.
+    pub prepared: Vec<Segment>,
     /// Segments of committed transactions whose purge, or dropping of indexes, did not end.
     pub committed: Vec<Segment>,
 }
@@ -204,7 +206,7 @@ impl Rseg {
                 State::Free => self.free.lock().push(segment),
                 State::Active => found.active.push(segment),
                 State::Committed => found.committed.push(segment),
-                State::Prepared => return Err(bad("a prepared transaction: newer format")),
+                State::Prepared => found.prepared.push(segment),
             }
         }
         Ok(())

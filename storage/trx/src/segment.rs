@@ -15,7 +15,10 @@
 //! 4. Of the transactions that have ended, recovery needs those with something to purge: each has a
 //!    commit record, which names the one before it. Ids grow from one to the next, so `purged_to` tells where to stop.
 //!    Guard: the assert of `Segment::set_committed`; reading, the error of `reader::unpurged`.
-//! 5. Latch order: table pages, first page, other undo pages, space header. Guard: `Mtr::assert_order` (header last);
+//! 5. A prepared transaction ([`crate::branch`]) has its prepare records last, and in the top page: behind them goes its
+//!    commit record. Rolling it back makes it active again first. Guard: the error of `Segment::go_on`; the campaigns of
+//!    the engine's branches.
+//! 6. Latch order: table pages, first page, other undo pages, space header. Guard: `Mtr::assert_order` (header last);
 //!    a circle of latches stops a seed of the engine's `one_runner`.
 
 use crate::history::{Claim, History, Item, Tail};
@@ -44,7 +47,7 @@ pub enum State {
     Free = 0,
     /// Its transaction runs; after a crash it is a loser.
     Active = 1,
-    /// Its transaction is prepared (XA). Reserved: nothing makes it yet.
+    /// Its transaction is prepared (XA): nobody but XA COMMIT or XA ROLLBACK ends it.
     Prepared = 2,
     /// Its transaction committed; indexes that it dropped are still to be freed.
     Committed = 3,
@@ -121,6 +124,9 @@ pub struct Segment {
     versions: bool,
     /// As recovery found it: how far the top page is written is not known.
     recovered: bool,
+    /// Recovery found its pages in another order than that in which they were begun: nothing is written again before
+    /// nobody needs any of them.
+    unordered: bool,
     history: Arc<History>,
     /// What of the history nobody else has to know yet.
     tail: Tail,
@@ -149,6 +155,7 @@ impl Segment {
             records: 0,
             versions: false,
             recovered: false,
+            unordered: false,
             history: Arc::<History>::default(),
             tail: Tail::default(),
             ids: Arc::clone(ids),
@@ -423,7 +430,11 @@ impl Segment {
         if purged_to > self.fields.purged_to {
             self.set_purged_to(purged_to);
         }
-        let until = if pending { released } else { Some(self.begun.page) };
+        self.unordered &= pending;
+        let until = match pending {
+            true => released.filter(|_| !self.unordered),
+            false => Some(self.begun.page),
+        };
         if let Some(until) = until {
             while let Some(&no) = self.used.front().filter(|no| **no != until)
                 && self.used.len() > 1
@@ -533,6 +544,45 @@ impl Segment {
     pub(crate) fn set_state(&mut self, mtr: &mut Mtr<'_>, top: Held, state: State) -> Result<()> {
         self.fields.state = state;
         self.write_fields(mtr, top)
+    }
+
+    /// The last of a transaction's prepare records, which makes it prepared.
+    pub(crate) fn append_prepare(
+        &mut self,
+        mtr: &mut Mtr<'_>,
+        at: Latched,
+        new: NewRecord<'_>,
+    ) -> Result<()> {
+        self.put_next(mtr, at, new)?;
+        self.set_state(mtr, at.page, State::Prepared)
+    }
+
+    /// Makes a prepared transaction that recovery found one as others are (invariant 5): its records end behind
+    /// `last_bytes` of the last one, and what its segment's earlier transactions left unpurged, the oldest first, is in the
+    /// history again.
+    pub(crate) fn go_on(
+        &mut self,
+        undo: &Tablespace,
+        last_bytes: usize,
+        (records, unpurged): (u64, &[UndoPos]),
+    ) -> Result<()> {
+        self.complete_in(undo)?;
+        let last = self.fields.last;
+        if last.page != self.top_page() {
+            let place = PageId::new(UNDO_SPACE, last.page);
+            return Err(Error::corrupt(
+                place,
+                "a prepared transaction does not end in the top page",
+            ));
+        }
+        self.top = last.offset + last_bytes as u16;
+        self.begun = self.next_pos();
+        (self.recovered, self.unordered, self.records) = (false, true, records);
+        for at in unpurged {
+            // It ended before the start: everybody sees it.
+            self.history.push(&mut self.tail, Item::new(Lsn::ZERO, *at, true), Lsn::ZERO);
+        }
+        Ok(())
     }
 
     /// Writes the end of a transaction that leaves something to be purged, with its commit record.

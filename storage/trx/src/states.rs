@@ -178,6 +178,13 @@ impl States {
         entry.store(seen | NO_SESSION << 2, Ordering::SeqCst);
     }
 
+    /// `id` goes on in another session slot. By its owner, who waits for nothing.
+    pub fn give_to(&self, id: TrxId, session: usize) {
+        let (entry, seen) = self.own(id);
+        let session = (session as u64).min(NO_SESSION);
+        entry.store(seen & !(NO_SESSION << 2) | session << 2, Ordering::SeqCst);
+    }
+
     /// The session slot of `id` while it is active and has one.
     pub fn session(&self, id: TrxId) -> Option<usize> {
         let v = self.entry(id).load(Ordering::Acquire);
@@ -198,6 +205,8 @@ mod tests {
         assert!(states.start(TrxId(5), Some(3)));
         assert!(states.is_active(TrxId(5)));
         assert_eq!(states.session(TrxId(5)), Some(3));
+        states.give_to(TrxId(5), 4);
+        assert_eq!(states.session(TrxId(5)), Some(4));
         assert!(!states.is_active(TrxId(5 + 64)), "another id of the same entry");
         states.committing(TrxId(5));
         assert_eq!(states.fate(TrxId(5), TrxId(6)), End::Committing);

@@ -8,7 +8,7 @@
 
 use crate::history::History;
 use crate::ids::{IdKind, Ids};
-use crate::reader::{RecordCount, running, unpurged};
+use crate::reader::{CommitRecord, RecordCount, running, unpurged};
 use crate::record::UndoRecord;
 use crate::rseg::{RSEGS, Recovered, Rseg};
 use crate::segment::{PAGES_KEPT, PAGES_KEPT_MIN, Segment, State, UndoPos};
@@ -33,9 +33,9 @@ const IDS_TRIED_MAX: usize = 256;
 pub struct TrxSystem {
     /// Numbers that survive a crash.
     pub ids: Arc<Ids>,
-    states: States,
-    views: Views,
-    pool: Arc<Pool>,
+    pub(crate) states: States,
+    pub(crate) views: Views,
+    pub(crate) pool: Arc<Pool>,
     undo: Arc<Tablespace>,
     ends: Box<[CacheLine<Event>]>,
     waits: Arc<WaitsFor>,
@@ -98,7 +98,7 @@ impl TrxSystem {
         for rseg in &self.rsegs {
             rseg.recover(&self.undo, &self.ids, &mut found)?;
         }
-        for segment in &found.active {
+        for segment in found.active.iter().chain(&found.prepared) {
             if !self.states.start(segment.trx(), None) {
                 return Err(Error::Internal("two losers share an entry of the state ring"));
             }
@@ -298,6 +298,11 @@ impl TrxSystem {
     /// What recovery found unpurged in a segment, the newest transaction first: whose, and the last record of
     /// each.
     pub fn unpurged(&self, segment: &Segment) -> Result<Vec<(TrxId, UndoPos)>> {
+        let found = self.unpurged_commits(segment)?;
+        Ok(found.into_iter().map(|commit| (commit.trx, commit.last)).collect())
+    }
+
+    pub(crate) fn unpurged_commits(&self, segment: &Segment) -> Result<Vec<CommitRecord>> {
         unpurged(segment.unpurged(), segment.purged_to(), &mut |at, out| self.read_undo(at, out))
     }
 

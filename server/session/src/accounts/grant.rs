@@ -1,13 +1,14 @@
 //! GRANT and REVOKE of privileges and of PROXY.
 //!
-//! 1. Who grants has what is granted, with GRANT OPTION, at that level or above. 2. Nothing is granted of a table that is not
-//! there, unless CREATE is among it.
+//! 1. Who grants has what is granted, with GRANT OPTION, at that level or above; dynamic privileges grants also who may update
+//! the schema `mysql`. 2. Nothing is granted of a table that is not there, unless CREATE is among it.
 
 use super::no_such_grant;
+use super::restrictions::Restrictions;
 use crate::core::Core;
-use crate::errors::{self, SessionError};
+use crate::errors::SessionError;
 use access::{
-    Account, AccountName, ColumnGrant, Denied, Grants, Privileges, ProxyGrant, TableName, privilege,
+    AccountName, ColumnGrant, Denied, Grants, Privileges, ProxyGrant, TableName, privilege,
 };
 use executor::{SqlError, WarningLevel};
 use host::clock::now_us;
@@ -45,9 +46,6 @@ impl Listed {
 impl Core {
     /// GRANT.
     pub(crate) fn grant(&mut self, grant: &Grant) -> Result<(), SqlError> {
-        if grant.as_user.is_some() {
-            return Err(errors::unsupported("GRANT ... AS"));
-        }
         if let Some(proxied) = &grant.proxy {
             return self.grant_proxy(proxied, grant);
         }
@@ -55,13 +53,21 @@ impl Core {
             let roles = self.role_names(&grant.privileges);
             return self.grant_roles(&roles, &grant.to, grant.with_grant_option);
         };
-        let level = self.level_of(on)?;
+        let level = self.level_of(on);
+        if grant.as_user.is_some()
+            && !matches!(level, Ok(Level::Global) | Err(SqlError::NoDatabase))
+        {
+            return Err(SessionError::GrantAsOfLevel.into());
+        }
+        let level = level?;
         let wanted = wanted(&grant.privileges);
         if level != Level::Global || !wanted.is_empty() {
             self.may_grant(&level, wanted, &[])?;
         }
         let accounts = self.all_accounts();
+        let restrictions = self.restrictions_of(&accounts, grant)?;
         if grant.to.iter().any(|to| accounts.find(&self.account_name(to)).is_none()) {
+            self.may_grant_under(&restrictions, wanted)?;
             return Err(SessionError::GrantCreatesNoUser.into());
         }
         let mut listed = listed(&grant.privileges, &level)?;
@@ -80,9 +86,9 @@ impl Core {
                     return Err(SessionError::GrantCreatesNoUser.into());
                 };
                 core.may_change(account)?;
+                core.may_grant_under(&restrictions, listed.set)?;
                 let listed = core.all_of_grantor(&listed, &level);
-                add(&mut account.grants, &level, &listed, &shown);
-                core.hand_on_restrictions(account, &level, &listed);
+                add(&mut account.grants, &level, (&listed, &restrictions), &shown);
             }
             Ok(())
         })
@@ -280,7 +286,8 @@ impl Core {
                 if !only_dynamic && !rights.global().has(wanted) {
                     return Err(self.denied_with_password());
                 }
-                match dynamic.iter().all(|name| rights.may_grant_dynamic(name)) {
+                let all = rights.of_schema("mysql").has(Privileges::UPDATE);
+                match all || dynamic.iter().all(|name| rights.may_grant_dynamic(name)) {
                     true => Ok(()),
                     false => Err(Denied::Needs("GRANT OPTION".into()).into()),
                 }
@@ -338,19 +345,6 @@ impl Core {
             listed.dynamic = privilege::DYNAMIC.iter().filter(has).copied().collect();
         }
         listed
-    }
-
-    /// Who is restricted cannot give others what was taken from it.
-    fn hand_on_restrictions(&self, to: &mut Account, level: &Level, listed: &Listed) {
-        let Some(own) = self.env.rights.account().filter(|_| *level == Level::Global) else {
-            return;
-        };
-        for (schema, taken) in &own.grants.restrictions {
-            let taken = *taken & listed.set;
-            if !taken.is_empty() {
-                *to.grants.restrictions.entry(schema.clone()).or_default() |= taken;
-            }
-        }
     }
 }
 
@@ -425,10 +419,16 @@ fn listed(list: &[Privilege], level: &Level) -> Result<Listed, SqlError> {
     Ok(found)
 }
 
-fn add(grants: &mut Grants, level: &Level, listed: &Listed, grantor: &str) {
+/// Adds what is listed; of global privileges without what was taken from who grants.
+fn add(
+    grants: &mut Grants,
+    level: &Level,
+    (listed, taken): (&Listed, &Restrictions),
+    grantor: &str,
+) {
     match level {
         Level::Global => {
-            grants.add_global(listed.set);
+            grants.add_global_but(listed.set, taken);
             for name in &listed.dynamic {
                 *grants.dynamic.entry((*name).to_string()).or_default() |= listed.may_grant;
             }

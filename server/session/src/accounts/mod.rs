@@ -1,6 +1,7 @@
 //! Statements about accounts, roles and privileges.
 //!
-//! Reading order: this file (how accounts are changed), `users`, `options`, `passwords`, `roles`, `grant`, `shown`.
+//! Reading order: this file (how accounts are changed), `users`, `options`, `passwords`, `roles`, `grant`,
+//! `restrictions`, `shown`.
 //!
 //! 1. A statement changes all of its accounts or none: what is to be is computed of one version, stored in one transaction,
 //! and published then. 2. Nobody changes an account that has SYSTEM_USER without having it. 3. A password is in no message, and
@@ -9,6 +10,7 @@
 mod grant;
 mod options;
 mod passwords;
+mod restrictions;
 mod roles;
 mod shown;
 mod users;

@@ -171,7 +171,7 @@ impl Core {
         let own = changed.iter().find(|account| account.name == self.env.rights.name);
         if own.is_some_and(|account| !account.expired) {
             self.env.password_expired = false;
-            self.env.is_limited = self.env.limits.is_some();
+            self.env.judge_limits();
         }
     }
 

@@ -4,6 +4,7 @@
 //! before it in `lib.rs` (`cargo xtask tidy` looks); a statement that runs a statement goes through
 //! [`Descriptor::runner`]. 2. A part is changed by its own methods and by the module that is about it.
 
+mod branch;
 mod descriptor;
 mod events;
 mod identity;
@@ -14,6 +15,7 @@ mod statements;
 mod transaction;
 mod transaction_events;
 
+pub(crate) use branch::{BranchPhase, SessionBranch};
 pub(crate) use descriptor::{Descriptor, DiagnosticsUse, Done, LockDuration, Runner, SendRows};
 pub(crate) use events::{Digested, Ended, Events, instruments};
 pub(crate) use identity::{Identity, Phase};
@@ -45,6 +47,8 @@ pub(crate) struct Core {
     /// Open tables and metadata locks.
     pub tables: TableCache,
     pub transaction: Transaction,
+    /// The branch of a distributed transaction that it works on.
+    pub branch: SessionBranch,
     pub reply: Reply,
     pub identity: Identity,
     pub protocol: Protocol,

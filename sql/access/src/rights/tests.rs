@@ -91,6 +91,30 @@ fn a_restriction_takes_of_the_global_privileges() {
 }
 
 #[test]
+fn what_no_role_makes_up_for_is_handed_on() {
+    let mut role = Account::new(name("r"), "p");
+    role.grants.global = Privileges::INSERT;
+    role.grants.add_schema("s", Privileges::SELECT);
+    let mut account = Account::new(name("u"), "p");
+    account.grants.global = Privileges::SELECT | Privileges::INSERT;
+    account.grants.restrictions.insert("s".into(), account.grants.global);
+    let accounts = Accounts::new([Arc::new(role), Arc::new(account.clone())], 1);
+    let alone = Rights::with_roles(&accounts, &account, BTreeSet::new()).restrictions();
+    assert_eq!(alone["s"], Privileges::SELECT | Privileges::INSERT);
+    let taken = Rights::with_roles(&accounts, &account, [name("r")].into()).restrictions();
+    assert_eq!(taken["s"], Privileges::SELECT, "of a schema alone is no global privilege");
+
+    let mut to = Grants::default();
+    to.add_global_but(Privileges::SELECT | Privileges::UPDATE, &taken);
+    assert_eq!(to.restrictions, taken);
+    to.add_global_but(Privileges::SELECT, &taken);
+    assert_eq!(to.restrictions, taken, "nobody gives it back");
+    to.add_global(Privileges::SELECT);
+    to.add_global_but(Privileges::SELECT, &taken);
+    assert!(to.restrictions.is_empty(), "what was had is kept");
+}
+
+#[test]
 fn roles_count_while_they_are_active() {
     let mut role = Account::new(name("r"), "p");
     role.grants.add_schema("s", Privileges::SELECT);

@@ -1,8 +1,10 @@
 //! Why a definition is refused: MySQL's numbers, SQLSTATEs and texts, each in one place.
 
-expr::error_table! {
+use crate::SqlError;
+
+base::error_table! {
     /// What is wrong with a definition, or with a change of one.
-    pub enum DdlError {
+    pub enum DdlError for SqlError {
         // Names.
         /// A name beyond 64 characters.
         NameTooLong(name) = 1059 "42000" "Identifier name '{name}' is too long";

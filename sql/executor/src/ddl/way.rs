@@ -184,8 +184,9 @@ pub fn way_of(
     let way = columns.fold(way_of_keys(old, new), Way::max);
     let survivors: Vec<usize> = origins.iter().flatten().copied().collect();
     let rebuilt = request.force || request.options.engine || old.options != new.options;
+    let in_place = rebuilt || request.options.autoinc.is_some() || !survivors.is_sorted();
     let retyped = has_new_check(old, new) || !request.order_by.is_empty();
-    way.max(if rebuilt || !survivors.is_sorted() { Way::InPlace("") } else { Way::Instant })
+    way.max(if in_place { Way::InPlace("") } else { Way::Instant })
         .max(if asks_for_new_default(old, new) { Way::Copy("") } else { Way::Instant })
         .max(if retyped { RETYPED } else { Way::Instant })
 }

@@ -2,9 +2,9 @@
 
 use crate::{Context, Environment, SqlError, WarningLevel};
 
-expr::error_table! {
+base::error_table! {
     /// What is wrong with a row. Columns, views and constraints come by name, rows by number, from 1.
-    pub enum RowError {
+    pub enum RowError for SqlError {
         /// A column has no default and is given nothing.
         NoDefault(column) = 1364 "HY000" "Field '{column}' doesn't have a default value";
         /// The same, where this view is written.

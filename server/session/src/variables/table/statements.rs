@@ -11,7 +11,6 @@ use crate::variables::kind::{
 
 const BY_NEED: &str = "Memory is taken by need.";
 const PLANNER: &str = "The planner does not bound its work this way.";
-const XA: &str = "There are no XA transactions.";
 
 pub(super) const LIST: &[Variable] = &[
     v("auto_increment_increment", Both, Int(1, 65535), "1"),
@@ -150,5 +149,5 @@ pub(super) const LIST: &[Variable] = &[
     session("warning_count", E::WarningCount),
     v("windowing_use_high_precision", Both, Bool, "ON")
         .ignored("Window functions always compute with high precision."),
-    v("xa_detach_on_prepare", Both, Bool, "ON").ignored(XA),
+    v("xa_detach_on_prepare", Both, Bool, "ON"),
 ];

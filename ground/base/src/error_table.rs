@@ -1,12 +1,13 @@
 //! How a crate lists what its statements can end in: a type, and MySQL's number, SQLSTATE and text of each variant, in one
 //! table. What a variant holds is named in its text; it is text itself where no other type is given.
 
-/// Declares an error type whose variants have numbers, SQLSTATEs and texts, and which becomes a [`SqlError`](crate::SqlError).
+/// Declares an error type whose variants have numbers, SQLSTATEs and texts, and the type that it becomes: one with a
+/// variant `Other(number, SQLSTATE, text)`.
 #[macro_export]
 macro_rules! error_table {
     (
         $(#[$doc:meta])*
-        $vis:vis enum $error:ident {
+        $vis:vis enum $error:ident for $whole:ident {
             $($(#[$about:meta])* $name:ident $(($($held:ident $(: $ty:ty)?),*))? = $number:literal $state:literal $text:literal;)*
         }
     ) => {
@@ -34,10 +35,10 @@ macro_rules! error_table {
             }
         }
 
-        impl From<$error<'_>> for $crate::SqlError {
+        impl From<$error<'_>> for $whole {
             fn from(error: $error<'_>) -> Self {
                 let (number, state, text) = error.parts();
-                $crate::SqlError::Other(number, state, text)
+                $whole::Other(number, state, text)
             }
         }
     };

@@ -1,0 +1,145 @@
+//! What a prepared transaction (XA) keeps locked when its session goes on, and what its statements may not touch.
+//!
+//! 1. A branch has the metadata locks that its session had when it was prepared, in the branch's own slot, until it has ended.
+//!    Guard: `tests/xa/prepared.talk`, recorded from MySQL. 2. One that recovery found has those of the tables it has written to,
+//!    before the first session comes. Guard: `a_branch_outlives_the_server` of `tests/xa.rs`. 3. While a branch is idle its session
+//!    opens no table, planned or kept. Guard: `tests/xa/states.talk`.
+
+use crate::{Catalog, CatalogError, TableCache};
+use engine::{Branch, Client, Xid};
+use mdl::{Held, Mode};
+use sync::Deadline;
+
+/// A prepared transaction with all that it has locked.
+pub struct PreparedBranch {
+    branch: Branch,
+    held: Held,
+}
+
+/// What a session's branch forbids its statements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InBranch {
+    /// There is none, or it forbids nothing.
+    #[default]
+    Anything,
+    /// Tables of the session's own (4091).
+    NoTemporary,
+    /// Tables, since the branch is in this state (1399).
+    NoTable(&'static str),
+    /// Tables, since the branch was rolled back (1402, 1613, 1614).
+    Nothing(BranchEnd),
+}
+
+/// Why a branch was rolled back that nobody asked to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BranchEnd {
+    /// An error (1402).
+    Error,
+    /// A row lock was waited for too long (1613).
+    Timeout,
+    /// A deadlock (1614).
+    Deadlock,
+}
+
+impl InBranch {
+    /// Refuses a table that other sessions know.
+    pub(crate) fn admit(self) -> Result<(), CatalogError> {
+        match self {
+            InBranch::Anything | InBranch::NoTemporary => Ok(()),
+            InBranch::NoTable(state) => Err(CatalogError::BranchState(state)),
+            InBranch::Nothing(end) => Err(CatalogError::BranchRolledBack(end)),
+        }
+    }
+
+    /// Refuses a table of the session's own.
+    pub(crate) fn admit_temporary(self) -> Result<(), CatalogError> {
+        match self {
+            InBranch::NoTemporary => Err(CatalogError::TemporaryInBranch),
+            other => other.admit(),
+        }
+    }
+}
+
+impl PreparedBranch {
+    /// Its name.
+    pub fn xid(&self) -> &Xid {
+        self.branch.xid()
+    }
+
+    /// Whether its end would change something.
+    pub fn has_written(&self) -> bool {
+        self.branch.trx_id().is_some()
+    }
+}
+
+impl TableCache {
+    /// Says what the session's branch forbids from now on.
+    pub fn set_in_branch(&mut self, what: InBranch) {
+        self.explicit.set_in_branch(what);
+    }
+
+    /// Prepares the session's transaction, which is the branch's from then on, with its locks.
+    ///
+    /// # Errors
+    /// Those of waiting for the right to commit, and of the engine: nothing is prepared then.
+    pub fn prepare(
+        &mut self,
+        client: &mut Client,
+        xid: Xid,
+        deadline: Deadline,
+    ) -> Result<PreparedBranch, CatalogError> {
+        let branch = self.commit(client, deadline, |client| client.prepare(xid))??;
+        self.catalog.mdl().give_to(client.slot(), branch.slot(), &self.held);
+        let held = std::mem::take(&mut self.held);
+        Ok(PreparedBranch { branch, held })
+    }
+
+    /// Commits a branch or rolls it back; then its locks are given back.
+    ///
+    /// # Errors
+    /// Those of waiting for the right to commit, and of the log. It is still prepared then, when [`PreparedBranch::has_written`]
+    /// says so.
+    pub fn end_branch(
+        &self,
+        client: &mut Client,
+        prepared: &mut PreparedBranch,
+        (commit, deadline): (bool, Deadline),
+    ) -> Result<(), CatalogError> {
+        let mdl = self.catalog.mdl();
+        if prepared.has_written() {
+            mdl.acquire(client.slot(), mdl.commit(), Mode::IX, deadline)?;
+            let ended = self.admit_writing().and_then(|()| {
+                let ended = match commit {
+                    true => client.commit_branch(&mut prepared.branch),
+                    false => client.rollback_branch(&mut prepared.branch),
+                };
+                Ok(ended?)
+            });
+            mdl.release(client.slot(), mdl.commit(), Mode::IX);
+            if prepared.has_written() {
+                return ended;
+            }
+            mdl.release_all(prepared.branch.slot(), &mut prepared.held);
+            return ended;
+        }
+        mdl.release_all(prepared.branch.slot(), &mut prepared.held);
+        Ok(())
+    }
+}
+
+impl Catalog {
+    /// The branches that recovery found, once. Their tables are locked: no session is there yet.
+    pub fn recovered_branches(&self) -> Vec<PreparedBranch> {
+        let mdl = self.mdl();
+        let lock = |branch: Branch| {
+            let mut held = Held::new();
+            for brief in branch.tables().iter().filter_map(|id| self.names().by_id(*id)) {
+                let object = &self.names().entry(&brief.name.0, &brief.name.1).object;
+                let taken = mdl.take(branch.slot(), &mut held, object, Mode::SW, Deadline::Never);
+                debug_assert!(taken.is_ok(), "somebody has locked {:?} already", brief.name);
+            }
+            PreparedBranch { branch, held }
+        };
+        self.engine().take_branches().into_iter().map(lock).collect()
+    }
+}

@@ -1,0 +1,273 @@
+//! Branches: transactions that are prepared (XA) and have no client any more.
+//!
+//! 1. A prepared transaction is in a session slot of its own, in which nobody runs: there its row locks are, and the metadata
+//!    locks that whoever prepared it gives to the slot. So others wait for it as for a session's, until it ends. Guard:
+//!    `a_prepared_branch_keeps_its_locks_and_its_client_goes_on`; the models of `lock` and `mdl`.
+//! 2. It ends by [`Client::commit_branch`] or [`Client::rollback_branch`] alone. A branch that is dropped stays prepared on the
+//!    disk: the server stops. Guard: `branches_are_there_after_every_crash`.
+//! 3. One that has written nothing is no transaction any more, and is not found again after a crash, as in MySQL. Guard:
+//!    `a_branch_that_has_written_nothing_locks_no_row`.
+//! 4. Recovery makes them before the first client comes, with the tables to be locked. Rows they have written are locked; locks
+//!    that were more than that are gone, as in MySQL. Guard: `a_recovered_branch_locks_what_it_has_written`.
+
+use crate::client::Running;
+use crate::engine::{Engine, Unfinished};
+use crate::rollback::Lookup;
+use crate::writer::{Buffers, Writer};
+use crate::{Client, Table};
+use base::{Error, Result, TableId, TrxId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use sync::{Mutex, SessionSlot, SessionSlotRef, WorkerSlot};
+use trx::{Prepared, Segment, State, UndoPos, Xid};
+
+instrument::classes! {
+    static PLACES: MutexClass = "wait/synch/mutex/limpid/prepared_transactions";
+}
+
+/// What a branch has written.
+struct Work {
+    segment: Segment,
+    /// The tables, as far as whoever wrote had them open.
+    open: Vec<Arc<Table>>,
+}
+
+/// A prepared transaction, for lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// Its session slot, where its locks and [`Engine::progress`] are.
+    pub slot: usize,
+    /// Since when it is prepared, or found to be by recovery, in microseconds since 1970.
+    pub since_us: u64,
+}
+
+/// The prepared transactions that there are. No more than so many: their slots are not to be missing to sessions.
+pub(crate) struct Places {
+    taken: Mutex<BTreeMap<usize, Parked>>,
+    max: usize,
+}
+
+/// A prepared transaction's place.
+struct Place(Arc<Places>, usize);
+
+impl Places {
+    pub fn new(max: usize) -> Places {
+        Places { taken: Mutex::new(&PLACES, BTreeMap::new()), max }
+    }
+
+    /// A place for who is in that slot; `None`: there is none left, and `beyond` does not ask for one all the same.
+    fn take(self: &Arc<Places>, slot: usize, beyond: bool) -> Option<Place> {
+        let mut taken = self.taken.lock();
+        if taken.len() >= self.max && !beyond {
+            return None;
+        }
+        taken.insert(slot, Parked { slot, since_us: host::clock::unix_micros() });
+        Some(Place(Arc::clone(self), slot))
+    }
+
+    pub fn list(&self) -> Vec<Parked> {
+        self.taken.lock().values().copied().collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.taken.lock().remove(&self.1);
+    }
+}
+
+/// A prepared transaction.
+pub struct Branch {
+    xid: Xid,
+    /// Those it has written to.
+    tables: Vec<TableId>,
+    /// `None`: it has written nothing, or has ended.
+    work: Option<Work>,
+    // Before the slot, which somebody else may have when it is given back.
+    _place: Place,
+    slot: SessionSlotRef,
+}
+
+impl Branch {
+    /// Its name.
+    pub fn xid(&self) -> &Xid {
+        &self.xid
+    }
+
+    /// The slot that its locks are in.
+    pub fn slot(&self) -> &SessionSlot {
+        &self.slot
+    }
+
+    /// The tables it has written to.
+    pub fn tables(&self) -> &[TableId] {
+        &self.tables
+    }
+
+    /// Its transaction, while there is something that is neither committed nor rolled back.
+    pub fn trx_id(&self) -> Option<TrxId> {
+        self.work.as_ref().map(|work| work.segment.trx())
+    }
+
+    /// Gives its transaction, in whose slot it is from now on, its place among those that others see.
+    fn show(&self, engine: &Engine) {
+        let Some(work) = &self.work else { return };
+        let progress = &engine.progress_of(self.slot.index()).0;
+        progress.begin(work.segment.trx());
+        progress.set_changes(work.segment.records());
+        let tables = self.tables.iter().enumerate();
+        tables.for_each(|(n, table)| progress.set_intention(n, (*table, lock::Mode::Exclusive)));
+    }
+
+    /// Its rows and locks are nobody's any more.
+    fn end(&self, engine: &Engine, trx: TrxId, lsn: base::Lsn) {
+        engine.trx().end(trx, lsn, None);
+        engine.locks().end(engine.locks().owner(self.slot.index()));
+        engine.progress_of(self.slot.index()).0.end();
+    }
+}
+
+impl Client {
+    /// Prepares the transaction, durably as `innodb_flush_log_at_trx_commit` says: what it has written and locked is the branch's
+    /// from now on, and the client is out of it. After an error the transaction is still the client's, to be rolled back.
+    ///
+    /// # Errors
+    /// [`Error::TooManyTransactions`]: there are as many as may be; those of writing.
+    pub fn prepare(&mut self, xid: Xid) -> Result<Branch> {
+        if self.is_doomed() {
+            return Err(Error::Internal("a statement could not be undone: roll back first"));
+        }
+        let engine = Arc::clone(self.engine());
+        let slot = engine.slots().acquire_session().ok_or(Error::TooManyTransactions)?;
+        let place = engine.branch_places.take(slot.index(), false);
+        let place = place.ok_or(Error::TooManyTransactions)?;
+        let mut branch = Branch { xid, slot, tables: Vec::new(), work: None, _place: place };
+        if !self.has_written() {
+            self.commit()?;
+            return Ok(branch);
+        }
+        let (running, worker) = self.running_parts()?;
+        branch.tables = running.tables.iter().map(|table| table.id()).collect();
+        let (xid, tables) = (&branch.xid, &branch.tables);
+        let lsn = engine.trx().prepare(worker, &mut running.segment, xid, tables)?;
+        engine.log().commit(lsn)?;
+        if let Some(Running { segment, tables, .. }) = self.leave_transaction() {
+            let (trx, to) = (segment.trx(), branch.slot.index());
+            branch.work = Some(Work { segment, open: tables });
+            branch.show(&engine);
+            engine.trx().give_to(trx, Some(self.slot()), to);
+            engine.locks().give_to(self.owner(), engine.locks().owner(to));
+        }
+        Ok(branch)
+    }
+
+    /// Commits a branch; the client is in no transaction. Durable on return, as [`Self::commit`].
+    ///
+    /// # Errors
+    /// Those of the log: the branch is prepared still when [`Branch::trx_id`] says so.
+    pub fn commit_branch(&mut self, branch: &mut Branch) -> Result<()> {
+        let Some(mut work) = branch.work.take() else { return Ok(()) };
+        let engine = Arc::clone(self.engine());
+        let (trx, segment) = (work.segment.trx(), &mut work.segment);
+        match engine.trx().commit(self.worker(), segment) {
+            Ok(ended) => {
+                branch.end(&engine, trx, ended.lsn);
+                let durable = engine.log().commit(ended.lsn);
+                engine.trx().leave(segment, ended.lsn, true);
+                engine.trx().give_back(work.segment);
+                durable
+            }
+            Err(e) => {
+                segment.restore_state(State::Prepared);
+                branch.work = Some(work);
+                Err(e)
+            }
+        }
+    }
+
+    /// Rolls a branch back; the client is in no transaction. What cannot be undone now is left to the background.
+    ///
+    /// # Errors
+    /// Those of the log: the branch is prepared still when [`Branch::trx_id`] says so.
+    pub fn rollback_branch(&mut self, branch: &mut Branch) -> Result<()> {
+        let Some(mut work) = branch.work.take() else { return Ok(()) };
+        let engine = Arc::clone(self.engine());
+        let (trx, segment) = (work.segment.trx(), &mut work.segment);
+        let begun = engine.trx().take_back_prepare(self.worker(), segment);
+        if let Err(e) = begun.and_then(|lsn| engine.log().commit(lsn)) {
+            branch.work = Some(work);
+            return Err(e);
+        }
+        let _must_end = sync::shield();
+        match engine.undo_branch(self.worker(), &mut work) {
+            Ok(lsn) => {
+                branch.end(&engine, trx, lsn);
+                engine.trx().leave(&mut work.segment, lsn, false);
+                engine.trx().give_back(work.segment);
+                Ok(())
+            }
+            // From here on it is a loser as others are.
+            Err(_) => {
+                work.segment.restore_state(State::Active);
+                engine.trx().disown(trx);
+                engine.locks().end(engine.locks().owner(branch.slot.index()));
+                engine.progress_of(branch.slot.index()).0.end();
+                engine.leave_unfinished(Unfinished::new(work.segment, work.open));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Undoes what a branch has written; where that ended.
+    fn undo_branch(&self, worker: &WorkerSlot, work: &mut Work) -> Result<base::Lsn> {
+        let open = &work.open;
+        let lookup = |id| {
+            if let Lookup::Open(table) = Engine::lookup_in(open, id) {
+                return Ok(Lookup::Open(table));
+            }
+            // It is as it was when it was written to: the branch has it locked.
+            match (self.registry.newest(id), self.finder.get()) {
+                (Some(table), _) => Ok(Lookup::Open(table)),
+                (None, Some(find)) => Ok(find(id)?.map_or(Lookup::Dropped, Lookup::Open)),
+                (None, None) => Ok(Lookup::Later),
+            }
+        };
+        let mut writer = Writer::alone(self, worker, &mut work.segment);
+        if !writer.undo_to(UndoPos::NONE, &lookup, &mut Buffers::default())? {
+            return Err(Error::Internal("a table of a branch is not known yet"));
+        }
+        self.trx().finish_rollback(worker, &mut work.segment)
+    }
+
+    /// Makes the branches that recovery found.
+    pub(crate) fn recover_branches(&self, segments: Vec<Segment>) -> Result<()> {
+        for mut segment in segments {
+            let prepared = self.trx().recover_branch(&mut segment)?;
+            let slot = self.slots().acquire_session().ok_or(Error::TooManyTransactions)?;
+            // They are there, however many they may be.
+            let place = self.branch_places.take(slot.index(), true);
+            let place = place.ok_or(Error::TooManyTransactions)?;
+            let (trx, to) = (segment.trx(), slot.index());
+            let work = Some(Work { segment, open: Vec::new() });
+            let Prepared { xid, tables } = prepared;
+            let branch = Branch { xid, slot, tables, work, _place: place };
+            branch.show(self);
+            self.trx().give_to(trx, None, to);
+            self.locks().owner(to).set_trx(trx);
+            self.branches.lock().push(branch);
+        }
+        Ok(())
+    }
+
+    /// The prepared transactions, also those that have written nothing.
+    pub fn parked(&self) -> Vec<Parked> {
+        self.branch_places.list()
+    }
+
+    /// The branches that recovery found, once.
+    pub fn take_branches(&self) -> Vec<Branch> {
+        std::mem::take(&mut *self.branches.lock())
+    }
+}
