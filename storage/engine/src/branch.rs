@@ -110,11 +110,11 @@ impl Branch {
     }
 
     /// Gives its transaction, in whose slot it is from now on, its place among those that others see.
-    fn show(&self, engine: &Engine) {
+    fn show(&self, engine: &Engine, changes: u64) {
         let Some(work) = &self.work else { return };
         let progress = &engine.progress_of(self.slot.index()).0;
         progress.begin(work.segment.trx());
-        progress.set_changes(work.segment.records());
+        progress.set_changes(changes);
         let tables = self.tables.iter().enumerate();
         tables.for_each(|(n, table)| progress.set_intention(n, (*table, lock::Mode::Exclusive)));
     }
@@ -147,6 +147,7 @@ impl Client {
             return Ok(branch);
         }
         let (running, worker) = self.running_parts()?;
+        let changes = running.segment.records();
         branch.tables = running.tables.iter().map(|table| table.id()).collect();
         let (xid, tables) = (&branch.xid, &branch.tables);
         let lsn = engine.trx().prepare(worker, &mut running.segment, xid, tables)?;
@@ -154,7 +155,7 @@ impl Client {
         if let Some(Running { segment, tables, .. }) = self.leave_transaction() {
             let (trx, to) = (segment.trx(), branch.slot.index());
             branch.work = Some(Work { segment, open: tables });
-            branch.show(&engine);
+            branch.show(&engine, changes);
             engine.trx().give_to(trx, Some(self.slot()), to);
             engine.locks().give_to(self.owner(), engine.locks().owner(to));
         }
@@ -251,9 +252,9 @@ impl Engine {
             let place = place.ok_or(Error::TooManyTransactions)?;
             let (trx, to) = (segment.trx(), slot.index());
             let work = Some(Work { segment, open: Vec::new() });
-            let Prepared { xid, tables } = prepared;
+            let Prepared { xid, tables, changes } = prepared;
             let branch = Branch { xid, slot, tables, work, _place: place };
-            branch.show(self);
+            branch.show(self, changes);
             self.trx().give_to(trx, None, to);
             self.locks().owner(to).set_trx(trx);
             self.branches.lock().push(branch);

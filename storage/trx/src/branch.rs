@@ -2,7 +2,7 @@
 //!
 //! 1. A transaction is prepared when its last prepare record and the segment's state are written, by one
 //!    mini-transaction; when the log is durable up to there, no crash ends it. Guard: the campaigns of the engine's branches.
-//! 2. Its prepare records are its last ones, all of one name; the last says how many records there are. They tell of every table
+//! 2. Its prepare records are its last ones, all of one name, and say how many records were before. They tell of every table
 //!    that it wrote to, so that these can be locked before the first client comes. Guard: the errors of
 //!    [`TrxSystem::recover_branch`].
 //! 3. Its end is as any other's. Before it is rolled back it is made active again, durably: half of a rollback is a loser's.
@@ -61,33 +61,35 @@ pub struct Prepared {
     pub xid: Xid,
     /// The tables that it has written to.
     pub tables: Vec<TableId>,
+    /// Records that it had written before it was prepared.
+    pub changes: u64,
 }
 
-fn encode(xid: &Xid, records: u64, tables: &[TableId]) -> Vec<u8> {
+fn encode(xid: &Xid, changes: u64, tables: &[TableId]) -> Vec<u8> {
     let mut body = Vec::new();
     body.put_u64_le(xid.format);
     body.put_u8(xid.gtrid.len() as u8);
     body.put_u8(xid.bqual.len() as u8);
     body.put_bytes(&xid.gtrid);
     body.put_bytes(&xid.bqual);
-    body.put_u64_le(records);
+    body.put_u64_le(changes);
     tables.iter().for_each(|table| body.put_u64_le(table.0));
     body
 }
 
-/// A branch's name, its number of records before this one, and tables; `None`: there is no such name.
+/// A branch's name, its number of records before these, and tables; `None`: there is no such name.
 type Body = Option<(Xid, u64, Vec<TableId>)>;
 
 fn decode(body: &[u8]) -> std::result::Result<Body, Truncated> {
     let mut r = Reader::new(body);
     let (format, gtrid, bqual) = (r.u64_le()?, usize::from(r.u8()?), usize::from(r.u8()?));
     let (gtrid, bqual) = (r.take(gtrid)?, r.take(bqual)?);
-    let records = r.u64_le()?;
+    let changes = r.u64_le()?;
     let mut tables = Vec::new();
     while r.remaining() > 0 {
         tables.push(TableId(r.u64_le()?));
     }
-    Ok(Xid::new(format, gtrid, bqual).map(|xid| (xid, records, tables)))
+    Ok(Xid::new(format, gtrid, bqual).map(|xid| (xid, changes, tables)))
 }
 
 impl TrxSystem {
@@ -103,11 +105,12 @@ impl TrxSystem {
         if segment.drops_index() || !segment.has_written() {
             return Err(Error::Internal("a transaction of DDL, or of nothing, is prepared"));
         }
+        let changes = segment.records();
         let parts = tables.chunks(TABLES_IN_RECORD);
         let mut left = parts.len().max(1);
         let mut parts = parts.chain(std::iter::once(&[][..]));
         loop {
-            let body = encode(xid, segment.records(), parts.next().unwrap_or(&[]));
+            let body = encode(xid, changes, parts.next().unwrap_or(&[]));
             segment.reserve(&self.pool, worker, self.undo(), record_bytes(0, body.len()))?;
             let mut mtr = Mtr::new(&self.pool, worker);
             let at = segment.latch(&mut mtr, self.undo())?;
@@ -160,10 +163,13 @@ impl TrxSystem {
                 break;
             }
             let body = decode(record.body).map_err(|_| bad("a prepare record is cut short"))?;
-            let (xid, records, tables) = body.ok_or_else(|| bad("no name of a branch"))?;
+            let (xid, changes, tables) = body.ok_or_else(|| bad("no name of a branch"))?;
             match &mut found {
-                None => found = Some((Prepared { xid, tables }, records + 1, bytes.len())),
-                Some((all, ..)) if all.xid == xid => all.tables.extend(tables),
+                None => found = Some((Prepared { xid, tables, changes }, changes + 1, bytes.len())),
+                Some((all, records, _)) if all.xid == xid => {
+                    all.tables.extend(tables);
+                    *records += 1;
+                }
                 Some(_) => return Err(bad("prepare records of two branches")),
             }
             // Otherwise a damaged chain might have no end.
