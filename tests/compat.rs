@@ -23,6 +23,8 @@ mod sqlalchemy;
 mod sqlx;
 #[path = "compat/tls.rs"]
 mod tls;
+#[path = "compat/xa.rs"]
+mod xa;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

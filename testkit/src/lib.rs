@@ -6,7 +6,7 @@
 //! stock command-line client, one-shot and as a session), [`raw`] (bytes on a socket, for clients that
 //! misbehave), [`null`] (a server that does nothing), [`peer`] (a server that runs already), [`text`] (statements and their rows, for programs), [`golden`] (recorded conversations),
 //! [`isolation`] (conversations of several sessions), [`dialogue`] (accounts and what they may do), [`history`] (random transactions and what they may see), [`sqllogic`] (files of records in sqllogictest's format), [`random_sql`] (schemas and queries by seed),
-//! [`sysbench`] (its workloads), [`callgrind`] (what statements cost), [`tpch`] (the benchmark's data and queries).
+//! [`sysbench`] (its workloads), [`callgrind`] (what statements cost), [`jars`] (Java programs), [`scale_out`] (several servers behind a proxy), [`tpch`] (the benchmark's data and queries).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -16,10 +16,12 @@ pub mod dialogue;
 pub mod golden;
 pub mod history;
 pub mod isolation;
+pub mod jars;
 pub mod null;
 pub mod peer;
 pub mod random_sql;
 pub mod raw;
+pub mod scale_out;
 pub mod server;
 pub mod sqllogic;
 pub mod sysbench;

@@ -1,6 +1,7 @@
 //! Bytes on a socket, for clients that misbehave.
 
 use crate::Server;
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -38,9 +39,14 @@ impl RawClient {
     /// # Panics
     /// When nobody does.
     pub fn connect_to(socket: &Path) -> RawClient {
-        let stream = UnixStream::connect(socket).expect("server listens");
-        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time-out");
-        RawClient { stream }
+        RawClient::reach(socket).expect("server listens")
+    }
+
+    /// As [`RawClient::connect_to`]; `None` when nobody listens.
+    pub fn reach(socket: &Path) -> Option<RawClient> {
+        let stream = UnixStream::connect(socket).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+        Some(RawClient { stream })
     }
 
     /// Changes how long a read waits; `None` is for ever.
@@ -108,15 +114,27 @@ impl RawClient {
     /// As [`Self::login_as`]; the packet that refuses.
     ///
     /// # Errors
-    /// The server's error packet.
+    /// The server's error packet; an empty one when the connection ended.
     pub fn try_login(&mut self, user: &str, password: &str) -> Result<(), Vec<u8>> {
-        let greeting = self.packet().expect("greeting");
-        assert!(self.send_packet(1, &response(&greeting, user, password, 0, &[])));
+        let greeting = self.packet().ok_or_else(Vec::new)?;
+        if greeting.first() == Some(&0xff) {
+            return Err(greeting);
+        }
+        let response = response(&greeting, user, password, 0, &[]);
+        if !self.send_packet(1, &response) {
+            return Err(Vec::new());
+        }
         let mut sequence = 3;
         loop {
-            let answer = self.packet().expect("answer to the login");
+            let answer = self.packet().ok_or_else(Vec::new)?;
             match answer.first() {
                 Some(0) => return Ok(()),
+                // Another plugin than ours, which MySQL's own servers do not want.
+                Some(0xfe) if answer[1..].starts_with(NATIVE) && !password.is_empty() => {
+                    let nonce = &answer[1 + NATIVE.len()..];
+                    self.send_packet(sequence, &native(password, &nonce[..20.min(nonce.len())]));
+                    sequence += 2;
+                }
                 // The server does not remember the password and asks for itself: the socket is no network.
                 Some(1) if answer == [1, 4] && !password.is_empty() => {
                     assert!(self.send_packet(sequence, &[password.as_bytes(), &[0]].concat()));
@@ -182,6 +200,17 @@ pub fn response(
     body.extend(b"caching_sha2_password\0");
     body.extend(tail);
     body
+}
+
+/// The plugin of ShardingSphere's proxy, as a request to change names it.
+const NATIVE: &[u8] = b"mysql_native_password\0";
+
+/// SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).
+fn native(password: &str, nonce: &[u8]) -> Vec<u8> {
+    let hash = |bytes: &[u8]| Sha1::digest(bytes).to_vec();
+    let once = hash(password.as_bytes());
+    let mask = hash(&[nonce, &hash(&once)].concat());
+    once.iter().zip(mask).map(|(a, b)| a ^ b).collect()
 }
 
 /// The twenty bytes that a greeting gives to scramble a password with.

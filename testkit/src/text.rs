@@ -66,13 +66,14 @@ impl TextClient {
         TextClient { raw }
     }
 
-    /// As [`TextClient::connect`], of an account that may be refused.
+    /// As [`TextClient::connect`], of an account that may be refused by a server that may not be there.
     ///
     /// # Errors
-    /// The server's.
+    /// The server's; 2002 when nobody listens, 2013 when the connection ends before there is an answer.
     pub fn try_connect(server: impl Into<Peer>) -> Result<TextClient, Failure> {
         let peer = server.into();
-        let mut raw = RawClient::connect_to(&peer.socket);
+        let nobody = || lost(2002, "nobody listens");
+        let mut raw = RawClient::reach(&peer.socket).ok_or_else(nobody)?;
         raw.try_login(&peer.user, &peer.password).map_err(|packet| failure(&packet))?;
         Ok(TextClient { raw })
     }
@@ -87,6 +88,14 @@ impl TextClient {
         client.raw.set_patience(None);
         let breaker = client.raw.breaker();
         (client, breaker)
+    }
+
+    /// Changes how long an answer may take; `None` is for ever.
+    ///
+    /// # Panics
+    /// When the time is zero.
+    pub fn set_patience(&self, longest: Option<std::time::Duration>) {
+        self.raw.set_patience(longest);
     }
 
     /// Runs a statement.
@@ -161,7 +170,15 @@ fn done(packet: &[u8]) -> Rows {
     Rows { affected, warnings, ..Rows::default() }
 }
 
+/// What a client says of itself.
+fn lost(number: u16, text: &str) -> Failure {
+    Failure { number, state: "HY000".into(), text: text.into() }
+}
+
 fn failure(packet: &[u8]) -> Failure {
+    if packet.len() < 9 {
+        return lost(2013, "the connection ended");
+    }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Failure {
         number: u16::from_le_bytes([packet[1], packet[2]]),

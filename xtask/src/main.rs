@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask tidy | refused | test | models | repeat | mutants | record | bench | soak`.
+//! Project chores: `cargo xtask tidy | refused | test | models | repeat | mutants | record | bench | soak | scale-out`.
 //!
 //! Reading order: `shell` (running programs), `tidy` (the shape of the tree, also a unit test), `guards`
 //! (what guards the invariants of storage, a part of it), `modules` (floors inside a crate, another),
@@ -6,7 +6,7 @@
 //! `packages` (what the tests need from the distribution), `test` (everything CI runs),
 //! `repeat` (tests that wait, many times beside busy cores),
 //! `mutants` (mistakes put into the storage engine on purpose), `record` (what a real MySQL answers),
-//! `soak` (long campaigns), `bench` (ratios against a peer).
+//! `soak` (long campaigns), `bench` (ratios against a peer), `scale_out` (several servers behind a proxy).
 
 // Chores wait for processes, which no event of ours announces.
 #![allow(clippy::disallowed_methods)]
@@ -20,6 +20,7 @@ mod packages;
 mod record;
 mod refused;
 mod repeat;
+mod scale_out;
 mod shell;
 mod soak;
 mod test;
@@ -43,7 +44,8 @@ usage: cargo xtask COMMAND
   bench    point-select, sysbench, queue, larger-than-pool, recovery, tpch: gates and ratios beside a peer
   soak     long campaigns: the crash campaign with many seeds, the negative controls, histories of transactions,
            sysbench's workloads at 1 to 256 threads; with --peer DSN, a real MySQL: everything that is
-           compared with its answers (docs/testing.md)";
+           compared with its answers (docs/testing.md)
+  scale-out  up, bench, chaos, down: several servers behind ShardingSphere's proxy (docs/scale-out.md)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Some("record") => record::run(&arguments[1..]),
         Some("repeat") => repeat::run(&arguments[1..]),
         Some("soak") => soak::run(&arguments[1..]),
+        Some("scale-out") => scale_out::run(&arguments[1..]),
         _ => Err(USAGE.to_string()),
     };
     match result {

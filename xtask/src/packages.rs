@@ -18,26 +18,46 @@ const NEEDED: [(&str, &str); 10] = [
     ("prometheus-mysqld-exporter", "prometheus-mysqld-exporter"),
 ];
 
+/// What `cargo xtask scale-out` runs beside it.
+const FOR_SCALE_OUT: [(&str, &str); 7] = [
+    ("java", "default-jre-headless"),
+    ("mvn", "maven"),
+    ("ip", "iproute2"),
+    ("socat", "socat"),
+    ("unshare", "util-linux"),
+    ("sysbench", "sysbench"),
+    ("mariadb", "mariadb-client"),
+];
+
 /// Makes virtual environments, for programs from PyPI; no program on the path tells of it.
 const VENV: &str = "python3-venv";
 
 /// Installs what is missing with apt-get, as root or through sudo.
 pub fn install() -> Result<(), String> {
-    let mut missing: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(program, _)| !on_path(program))
-        .map(|(_, package)| *package)
-        .collect();
+    let mut missing = missing(&NEEDED);
     if !has_venv() {
         missing.push(VENV);
     }
+    install_missing(&missing)
+}
+
+/// The same, for `cargo xtask scale-out`.
+pub fn install_for_scale_out() -> Result<(), String> {
+    install_missing(&missing(&FOR_SCALE_OUT))
+}
+
+fn missing(needed: &[(&str, &'static str)]) -> Vec<&'static str> {
+    needed.iter().filter(|(program, _)| !on_path(program)).map(|(_, package)| *package).collect()
+}
+
+fn install_missing(missing: &[&str]) -> Result<(), String> {
     if missing.is_empty() {
         return Ok(());
     }
     println!("installing {}", missing.join(" "));
     apt_get(&["update", "-qq"])?;
     let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
-    arguments.extend(&missing);
+    arguments.extend(missing);
     apt_get(&arguments)
 }
 

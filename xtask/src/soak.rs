@@ -18,7 +18,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 9] = [
+const ALONE: [Campaign; 10] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -42,6 +42,12 @@ const ALONE: [Campaign; 9] = [
     },
     // Drivers that need a Java machine or npm, or are built; Django's suite.
     Campaign { of: &["--test", "compat"], arguments: &["--ignored"], variables: &[] },
+    // Several servers behind a proxy. Its Java machine wants the cores for itself.
+    Campaign {
+        of: &["--test", "scale_out"],
+        arguments: &["--ignored", "--test-threads=1"],
+        variables: &[("LIMPID_ROUNDS", "100")],
+    },
     Campaign {
         of: &["--test", "fuzz_corpus"],
         arguments: &["changes_of_the_corpus"],

@@ -15,8 +15,10 @@ mod recovery;
 mod rounds;
 mod statements;
 mod sysbench;
-mod target;
+pub mod target;
 mod tpch;
+
+pub use rounds::median;
 
 use crate::shell;
 use std::process::Command;

@@ -108,10 +108,7 @@ impl Target {
 
     /// User and system time used so far, in seconds.
     pub fn cpu_s(&self) -> Option<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid?)).ok()?;
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
-        Some(ticks / TICKS_PER_SECOND)
+        cpu_s(self.pid?)
     }
 
     /// Bytes that the process had written to devices so far.
@@ -136,6 +133,14 @@ impl Target {
         let line = status.lines().find(|l| l.starts_with("VmRSS:"))?;
         Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
     }
+}
+
+/// User and system time of a process so far, in seconds.
+pub fn cpu_s(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    Some(ticks / TICKS_PER_SECOND)
 }
 
 /// Limpid in a folder of its own; killed when dropped.
