@@ -40,10 +40,29 @@ const REDO: &[&str] = &["-p", "redo", "--lib"];
 const TRX: &[&str] = &["-p", "trx", "--lib", "--test", "segments"];
 const LOCK: &[&str] = &["-p", "lock", "--test", "rules"];
 const VIEWS: &[&str] = &["-p", "engine", "--test", "views"];
+const BRANCHES: &[&str] = &["-p", "engine", "--test", "branches", "branches_are_there"];
 const OUTSIDE: &[&str] = &["-p", "engine", "--test", "outside"];
 
 /// The list, from the bottom of the engine to its top.
 const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "branch-not-awaited",
+        breaks: "a transaction whose XA PREPARE was answered OK is gone after a power cut",
+        file: "storage/engine/src/branch.rs",
+        from: "        engine.log().commit(lsn)?;\n        if let Some(Running",
+        to: "        let _ = lsn;\n        if let Some(Running",
+        test: BRANCHES,
+        dies_at: "allowed:",
+    },
+    Mutant {
+        name: "branch-pages-written-over",
+        breaks: "undo of a prepared transaction that recovery found is written over under an old view",
+        file: "storage/trx/src/segment.rs",
+        from: "true => released.filter(|_| !self.unordered),",
+        to: "true => released,",
+        test: BRANCHES,
+        dies_at: "undo record",
+    },
     Mutant {
         name: "page-garbage-forgotten",
         breaks: "a removed entry's bytes are lost until the page is rebuilt",

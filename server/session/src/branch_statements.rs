@@ -3,6 +3,7 @@
 //! 1. Which statement is taken in which state is MySQL's; `tests/xa/states.talk` has been recorded from it. 2. What was answered OK to
 //! XA PREPARE is there until XA COMMIT or XA ROLLBACK was: the engine's [`engine::Branch`] says how.
 
+use crate::branches::NotHad;
 use crate::core::{BranchPhase, Core};
 use crate::errors::SessionError;
 use crate::show;
@@ -140,18 +141,28 @@ impl Core {
         }
     }
 
-    /// Ends a prepared branch.
+    /// Ends a prepared branch. Who waits for the right to end it has not taken it: others see it, and may end it.
     fn end_prepared(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
         if self.transaction.open {
             return Err(self.branch.wrong_state());
         }
-        let server = self.env.server.clone();
-        let Some(mut branch) = server.branches.take(xid, self.env.id) else {
+        if !self.env.server.branches.may_take(xid, self.env.id) {
             return Err(SessionError::UnknownBranch.into());
-        };
-        let deadline = self.env.lock_deadline();
-        let ended = self.tables.end_branch(&mut self.client, &mut branch, (commit, deadline));
-        if ended.is_err() && branch.has_written() {
+        }
+        self.tables.lock_for_end(&self.client, self.env.lock_deadline())?;
+        let ended = self.end_locked(xid, commit);
+        self.tables.unlock_for_end(&self.client);
+        ended
+    }
+
+    fn end_locked(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
+        let server = self.env.server.clone();
+        let mut branch = server.branches.take(xid, self.env.id).map_err(|why| match why {
+            NotHad::Unknown => SqlError::from(SessionError::UnknownBranch),
+            NotHad::Killed => SqlError::Storage(base::Error::Killed),
+        })?;
+        let ended = self.tables.end_branch(&mut self.client, &mut branch, commit);
+        if branch.has_written() {
             let session = self.branch.get().map(|_| self.env.id);
             server.branches.put(branch, session);
             return Ok(ended?);

@@ -322,7 +322,7 @@ impl Registry {
         let entry = self.entry(slot);
         let named =
             entry.identity.lock().as_ref().map(|i| format!("{} ({}@{})", i.id, i.user, i.host));
-        let Some(named) = named else { return "one that has ended".into() };
+        let Some(named) = named else { return "none (prepared by XA, or ended)".into() };
         let (activity, since_ns, text) = entry.read_last();
         let s = sync::now_ns().saturating_sub(since_ns) / 1_000_000_000;
         let begun_us = entry.transaction().since_us;

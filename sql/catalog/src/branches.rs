@@ -94,34 +94,40 @@ impl TableCache {
         Ok(PreparedBranch { branch, held })
     }
 
-    /// Commits a branch or rolls it back; then its locks are given back.
+    /// The right to end a branch, which FLUSH TABLES WITH READ LOCK of another session takes from all; until [`TableCache::unlock_for_end`].
     ///
     /// # Errors
-    /// Those of waiting for the right to commit, and of the log. It is still prepared then, when [`PreparedBranch::has_written`]
-    /// says so.
+    /// Those of waiting.
+    pub fn lock_for_end(&self, client: &Client, deadline: Deadline) -> Result<(), CatalogError> {
+        let mdl = self.catalog.mdl();
+        Ok(mdl.acquire(client.slot(), mdl.commit(), Mode::IX, deadline)?)
+    }
+
+    /// Gives that right back.
+    pub fn unlock_for_end(&self, client: &Client) {
+        let mdl = self.catalog.mdl();
+        mdl.release(client.slot(), mdl.commit(), Mode::IX);
+    }
+
+    /// Commits a branch or rolls it back, whatever `read_only` says: it was admitted when it was prepared. Then its locks are
+    /// given back.
+    ///
+    /// # Errors
+    /// Those of the log. It is still prepared then, when [`PreparedBranch::has_written`] says so.
     pub fn end_branch(
         &self,
         client: &mut Client,
         prepared: &mut PreparedBranch,
-        (commit, deadline): (bool, Deadline),
+        commit: bool,
     ) -> Result<(), CatalogError> {
-        let mdl = self.catalog.mdl();
-        if prepared.has_written() {
-            mdl.acquire(client.slot(), mdl.commit(), Mode::IX, deadline)?;
-            // Whatever `read_only` says: it was admitted when it was prepared.
-            let ended = match commit {
-                true => client.commit_branch(&mut prepared.branch),
-                false => client.rollback_branch(&mut prepared.branch),
-            };
-            mdl.release(client.slot(), mdl.commit(), Mode::IX);
-            if prepared.has_written() {
-                return Ok(ended?);
-            }
-            mdl.release_all(prepared.branch.slot(), &mut prepared.held);
-            return Ok(ended?);
+        let ended = match commit {
+            true => client.commit_branch(&mut prepared.branch),
+            false => client.rollback_branch(&mut prepared.branch),
+        };
+        if !prepared.has_written() {
+            self.catalog.mdl().release_all(prepared.branch.slot(), &mut prepared.held);
         }
-        mdl.release_all(prepared.branch.slot(), &mut prepared.held);
-        Ok(())
+        Ok(ended?)
     }
 }
 

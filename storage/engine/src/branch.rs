@@ -245,7 +245,14 @@ impl Engine {
     /// Makes the branches that recovery found.
     pub(crate) fn recover_branches(&self, segments: Vec<Segment>) -> Result<()> {
         for mut segment in segments {
-            let prepared = self.trx().recover_branch(&mut segment)?;
+            let prepared = match self.trx().recover_branch(&mut segment) {
+                Err(e) if self.recovery_is_forced() => {
+                    let what = "a prepared transaction cannot be ended, its rows stay locked";
+                    self.recovery.notes.error(&format!("recovery: {e}; {what}"));
+                    continue;
+                }
+                prepared => prepared?,
+            };
             let slot = self.slots().acquire_session().ok_or(Error::TooManyTransactions)?;
             // They are there, however many they may be.
             let place = self.branch_places.take(slot.index(), true);

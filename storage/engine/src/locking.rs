@@ -203,13 +203,24 @@ impl Locker<'_> {
         trx == self.me && trx != TrxId::NONE
     }
 
+    /// Gives a transaction of another session the lock that it has by having written the record; false: it is in no session's
+    /// slot (any more). One that was given to another slot meanwhile has it there.
+    fn convert(&self, trx: TrxId, target: Target<'_>) -> bool {
+        let system = self.engine.trx();
+        while let Some(slot) = system.session(trx) {
+            let still = || system.session(trx) == Some(slot);
+            if self.engine.locks().convert(slot, target, still) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Makes the lock that `trx` has by having written the record an explicit one (invariant 1). A
     /// transaction that no session has any more is waited for.
     pub fn settle_writer(&self, trx: TrxId, target: Target<'_>, wait: LockWait) -> Result<()> {
         let system = self.engine.trx();
-        if let Some(slot) = system.session(trx) {
-            self.engine.locks().convert(slot, target, || system.session(trx) == Some(slot));
-        } else if system.is_active(trx) {
+        if !self.convert(trx, target) && system.is_active(trx) {
             if wait != LockWait::Wait {
                 return Err(Error::LockNotAvailable);
             }
@@ -222,11 +233,10 @@ impl Locker<'_> {
     /// Makes the lock that `trx`, this transaction or another active one, has by having written the record an explicit
     /// one, as InnoDB does whenever somebody comes to it.
     pub fn show_writer(&self, trx: TrxId, target: Target<'_>) {
-        let system = self.engine.trx();
         if self.wrote(trx) {
             self.engine.locks().keep(self.owner, target, inherited(self.gapless));
-        } else if let Some(slot) = system.session(trx).filter(|_| trx != TrxId::NONE) {
-            self.engine.locks().convert(slot, target, || system.session(trx) == Some(slot));
+        } else if trx != TrxId::NONE {
+            self.convert(trx, target);
         }
     }
 

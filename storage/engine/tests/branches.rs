@@ -14,6 +14,7 @@ use host::SimDisk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stdx::rng::Rng;
+use sync::sched::{self, Options};
 
 const NOWAIT: RowLock = RowLock { mode: LockMode::Exclusive, wait: LockWait::NoWait };
 
@@ -206,7 +207,7 @@ fn a_branch_of_many_tables_names_them_all_after_a_crash() {
     let (engine, ..) = common::open(&disk).unwrap();
     let mut client = engine.client().unwrap();
     let tables: Vec<_> =
-        (0..3).map(|_| create_table(&engine, &mut client, false).unwrap()).collect();
+        (0..7).map(|_| create_table(&engine, &mut client, false).unwrap()).collect();
     client.commit().unwrap();
     for table in &tables {
         put(&mut client, table, &row(1, 1, 1, 3000)).unwrap();
@@ -216,13 +217,191 @@ fn a_branch_of_many_tables_names_them_all_after_a_crash() {
     let disk = disk.kill();
     let (engine, ..) = common::open(&disk).unwrap();
     let mut branches = engine.take_branches();
-    assert_eq!(branches[0].tables(), expected);
+    let mut tables = branches[0].tables().to_vec();
+    tables.sort();
+    assert_eq!(tables, expected);
     engine.client().unwrap().commit_branch(&mut branches[0]).unwrap();
     let (engine, tables, _) = common::open(&disk.crash()).unwrap();
     assert!(engine.take_branches().is_empty());
     let mut client = engine.client().unwrap();
     for table in tables.values() {
         assert_eq!(common::rows(&mut client, table, 0).unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn recovery_goes_on_beside_a_branch() {
+    for (commit, cut) in [(true, None), (false, None), (true, Some(30)), (false, Some(90))] {
+        let disk = SimDisk::new(3);
+        let (engine, table, mut client) = world(&disk);
+        let mut loser = engine.client().unwrap();
+        for id in 1000..1400 {
+            put(&mut loser, &table, &row(id, id, id, 100)).unwrap();
+        }
+        work(&mut client, &table);
+        let branch = client.prepare(xid(1)).unwrap();
+        let mut disk = disk.crash();
+        drop((branch, client, loser, table, engine));
+        if let Some(writes) = cut {
+            // A recovery that is cut off, with the branch in its hands.
+            disk.power_off_after(writes);
+            if let Ok((engine, tables)) = common::open_at_once(common::config(), &disk) {
+                let _branches = engine.take_branches();
+                let _ = common::start_recovery(&engine, &tables);
+                let _ = engine.wait_recovered();
+            }
+            disk = disk.crash();
+        }
+        let (engine, tables) = common::open_at_once(common::config(), &disk).unwrap();
+        let table = Arc::clone(tables.values().next().unwrap());
+        let mut branches = engine.take_branches();
+        assert_eq!(branches.len(), 1);
+        let mut client = engine.client().unwrap();
+        let locked: Vec<i64> = [10, 20, 25, 30, 40]
+            .into_iter()
+            .filter(|id| is_locked(&mut client, &table, *id))
+            .collect();
+        assert_eq!(locked, [20, 25, 30]);
+        client.rollback().unwrap();
+        assert!(change(&mut client, &table, &row(40, 41, 40, 3)).unwrap());
+        client.commit().unwrap();
+        common::start_recovery(&engine, &tables).unwrap();
+        match commit {
+            true => client.commit_branch(&mut branches[0]).unwrap(),
+            false => client.rollback_branch(&mut branches[0]).unwrap(),
+        }
+        engine.wait_recovered().unwrap();
+        let mut expected = if commit { AFTER } else { BEFORE };
+        expected[3].1 = Some(41);
+        assert_eq!(ids(&mut client, &table), expected);
+        engine.check_table(&table).unwrap();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_a_branch_prepared_or_its_client_in_its_transaction() {
+    let (mut refused, mut prepared) = (0, 0);
+    for room in (0..24).map(|n| n * 32_768) {
+        let disk = SimDisk::new(5);
+        let (engine, table, mut client) = world(&disk);
+        disk.enospc_after(room);
+        let mut written = 0;
+        while written < 400 {
+            let id = 1000 + written;
+            match put(&mut client, &table, &row(id, id, id, 2000)) {
+                Ok(()) => written += 1,
+                Err(Error::NoSpace { .. }) => break,
+                Err(e) => panic!("{e}"),
+            }
+        }
+        refused += i64::from(written < 400);
+        // The disk is full still.
+        let branch = client.prepare(xid(1));
+        disk.heal();
+        let is_there = branch.as_ref().is_ok_and(|branch| branch.trx_id().is_some());
+        prepared += i64::from(is_there);
+        if let Err(e) = &branch {
+            assert!(matches!(e, Error::NoSpace { .. }), "{e}");
+            client.rollback().unwrap();
+            assert_eq!(ids(&mut client, &table), BEFORE);
+        }
+        drop((branch, client, table, engine));
+        let (engine, tables, _) = common::open(&disk.crash()).unwrap();
+        let table = Arc::clone(tables.values().next().unwrap());
+        let mut branches = engine.take_branches();
+        assert_eq!(branches.len(), usize::from(is_there));
+        let mut client = engine.client().unwrap();
+        branches.iter_mut().for_each(|branch| client.commit_branch(branch).unwrap());
+        let rows = common::rows(&mut client, &table, 0).unwrap().len() as i64;
+        assert_eq!(rows, 4 + if is_there { written } else { 0 });
+        engine.check_table(&table).unwrap();
+    }
+    assert!(refused > 0 && prepared > 0, "{refused} {prepared}");
+}
+
+/// Others want to lock and to overwrite what a transaction has written, while it is prepared and ended.
+fn lockers_beside_a_branch(commit: bool) {
+    let (engine, table, mut client) = world(&SimDisk::new(9));
+    work(&mut client, &table);
+    let lockers: Vec<_> = [20, 25, 30]
+        .into_iter()
+        .map(|id| {
+            let (engine, table) = (Arc::clone(&engine), Arc::clone(&table));
+            let child = sched::child("locker");
+            let joiner = child.joiner();
+            let thread = std::thread::spawn(move || {
+                child.run(move || {
+                    let mut other = engine.client().unwrap();
+                    other.set_isolation(Isolation::RepeatableRead);
+                    let wait = RowLock { mode: LockMode::Exclusive, wait: LockWait::Wait };
+                    let mut out = Vec::new();
+                    let found = match id {
+                        // Over a duplicate, or into the gap.
+                        25 => match put(&mut other, &table, &row(25, 0, 25, 3)) {
+                            Ok(()) => false,
+                            Err(Error::Duplicate { .. }) => true,
+                            Err(e) => panic!("{e}"),
+                        },
+                        id => other
+                            .get_locked(&table, &key(&table, id), None, wait, &mut out)
+                            .unwrap(),
+                    };
+                    // Whoever gets it finds the branch ended.
+                    assert_eq!(found, if commit { id != 30 } else { id != 25 }, "{id}");
+                    other.rollback().unwrap();
+                });
+            });
+            (joiner, thread)
+        })
+        .collect();
+    let mut branch = client.prepare(xid(1)).unwrap();
+    match commit {
+        true => client.commit_branch(&mut branch).unwrap(),
+        false => client.rollback_branch(&mut branch).unwrap(),
+    }
+    for (joiner, thread) in lockers {
+        joiner.join();
+        thread.join().unwrap();
+    }
+    assert!(engine.locks().snapshot().locks.is_empty());
+    engine.locks().verify();
+}
+
+#[test]
+fn who_meets_a_row_while_its_writer_is_prepared_waits_for_its_end() {
+    for seed in 1..=LOCKER_SEEDS {
+        for commit in [true, false] {
+            let outcome = sched::run(seed, Options::default(), move || {
+                lockers_beside_a_branch(commit);
+            });
+            outcome.result.unwrap_or_else(|e| panic!("seed {seed}, commit {commit}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn a_branch_larger_than_the_pool_is_found_and_ended() {
+    for commit in [true, false] {
+        let disk = SimDisk::new(7);
+        let (engine, table, mut client) = world(&disk);
+        for id in 1000..2200 {
+            put(&mut client, &table, &row(id, id, id, 2000)).unwrap();
+        }
+        let branch = client.prepare(xid(1)).unwrap();
+        let disk = disk.crash();
+        drop((branch, client, table, engine));
+        let (engine, tables, _) = common::open(&disk).unwrap();
+        let table = Arc::clone(tables.values().next().unwrap());
+        let mut branches = engine.take_branches();
+        let mut client = engine.client().unwrap();
+        assert_eq!(common::rows(&mut client, &table, 0).unwrap().len(), 4);
+        match commit {
+            true => client.commit_branch(&mut branches[0]).unwrap(),
+            false => client.rollback_branch(&mut branches[0]).unwrap(),
+        }
+        let left = if commit { 1204 } else { 4 };
+        assert_eq!(common::rows(&mut client, &table, 1).unwrap().len(), left);
+        engine.check_table(&table).unwrap();
     }
 }
 
@@ -394,7 +573,7 @@ impl World {
         let Some(lane) = free.get(self.rng.below(LANES as u64) as usize) else { return Ok(()) };
         let mut changes = Changes::new();
         self.client.begin();
-        let many = if self.rng.chance(1, 10) { 40 } else { 4 };
+        let many = if self.rng.chance(1, 3) { 40 } else { 4 };
         for _ in 0..1 + self.rng.below(many) {
             let id = lane * LANE_IDS + self.rng.below(LANE_IDS as u64 - 1) as i64;
             let now =
@@ -431,6 +610,7 @@ impl World {
 /// check of a unique index makes, end there.
 const LANES: i64 = 6;
 const LANE_IDS: i64 = 20;
+const LOCKER_SEEDS: u64 = 150;
 const SEEDS: u64 = if cfg!(debug_assertions) { 60 } else { 400 };
 
 fn play(seed: u64, totals: &mut Totals) {

@@ -27,7 +27,7 @@ use sync::{Deadline, Event, SessionSlot, SlotTable, WaitResult, WorkerSlot};
 const COMMIT_LOOK: Duration = Duration::from_millis(10);
 const END_EVENTS: usize = 64;
 /// Entries of the state ring tried for a new transaction.
-const IDS_TRIED_MAX: usize = 256;
+const IDS_TRIED_MAX: usize = 1 << 16;
 
 /// The transactions of an engine.
 pub struct TrxSystem {
