@@ -4,9 +4,9 @@
 //! machine's and the client's share. It is looked at first: so many instructions and system calls a query, else its figures mean
 //! nothing. 2. All servers take turns in each round.
 
-use super::Settings;
 use super::rounds::median;
 use super::target::{Own, Target};
+use super::{Settings, connects};
 use crate::shell;
 use crate::test::cargo;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,6 @@ const IDLE_FOR: Duration = Duration::from_secs(10);
 /// What the null server may cost a query.
 const NULL_INSTRUCTIONS_MAX: f64 = 300.0;
 const NULL_CALLS_MAX: f64 = 2.1;
-/// How long connections are made.
-const CONNECTS_FOR: Duration = Duration::from_secs(3);
 const ROW: &str = "SELECT c FROM sbtest.sbtest1 WHERE id=5";
 
 /// The null server as a process; killed when dropped.
@@ -230,24 +228,6 @@ fn memory(targets: &[Target]) -> Result<(), String> {
     Ok(())
 }
 
-/// Connections that are made, logged in and left, one after another.
-fn connects(targets: &[Target], settings: &Settings) {
-    println!("\nconnections per second of one client, without TLS; server CPU us each");
-    for _ in 0..settings.rounds {
-        for target in targets {
-            let (begin, before) = (Instant::now(), target.cpu_s());
-            let mut made = 0;
-            while begin.elapsed() < CONNECTS_FOR {
-                RawClient::connect_to(Path::new(&target.socket)).login();
-                made += 1;
-            }
-            let cpu = before.zip(target.cpu_s()).map_or(f64::NAN, |(b, a)| a - b);
-            let per_s = f64::from(made) / begin.elapsed().as_secs_f64();
-            println!("{:<8} {per_s:>8.0} {:>8.1}", target.name, cpu * 1e6 / f64::from(made));
-        }
-    }
-}
-
 /// Runs it.
 pub fn run(settings: &Settings) -> Result<(), String> {
     let own = Own::start(&["--max-connections=20000", "--innodb-buffer-pool-size=256M"])?;
@@ -269,7 +249,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         loads(&targets, settings)?;
     }
     if wanted("connects") {
-        connects(&targets, settings);
+        connects::run(&targets, settings)?;
     }
     // Last: what a server took for many it may keep.
     if wanted("memory") {

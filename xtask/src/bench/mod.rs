@@ -6,6 +6,7 @@
 //!    Missing tables are prepared.
 
 mod connections;
+mod connects;
 mod larger_than_pool;
 mod locks;
 pub mod pfs_levels;
@@ -27,7 +28,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench NAME [options]
 
   point-select      warm point selects, prepared and text
-  connections       1 to 1,024 clients, memory of 10,000 idle ones, connections per second; --null: beside a server that does nothing
+  connections       1 to 1,024 clients, memory of 10,000 idle ones, connections per second with TLS and without; --null: beside a server that does nothing
   larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
