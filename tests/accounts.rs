@@ -94,6 +94,47 @@ fn programs_that_are_kept_obey_what_is_revoked() {
 }
 
 #[test]
+fn the_grant_lock_is_taken_while_it_is_switched_on() {
+    const CLASS: &str = "NAME = 'wait/synch/rwlock/sql/LOCK_grant'";
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let (mut root, mut u) = (TextClient::connect(server.socket()), None);
+    root.query("CREATE USER u").unwrap();
+    let on = "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE";
+    assert_eq!(root.query(&format!("{on} {CLASS}")).unwrap().affected, 1);
+    let count = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name WHERE EVENT_";
+    let taken = || server.sql(&format!("{count}{CLASS}")).parse::<u64>().unwrap();
+    let mut work = |root: &mut TextClient| {
+        let u = u.get_or_insert_with(|| as_user(&server, "u"));
+        (0..100).for_each(|_| assert_eq!(code(u, "DO 1"), 0));
+        assert_eq!(code(u, "SELECT COUNT(*) FROM mysql.user"), 1142);
+        root.query("GRANT SELECT ON mysql.user TO u").unwrap();
+        assert_eq!(code(u, "SELECT COUNT(*) FROM mysql.user"), 0);
+        root.query("REVOKE SELECT ON mysql.user FROM u").unwrap();
+        assert_eq!(code(u, "SELECT COUNT(*) FROM mysql.user"), 1142);
+    };
+    work(&mut root);
+    assert_eq!(taken(), 0);
+    root.query("SET GLOBAL limpid_grant_lock = ON").unwrap();
+    work(&mut root);
+    let some = taken();
+    assert!((105..130).contains(&some), "{some}");
+    // Many look while it is written.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let mut reader = as_user(&server, "u");
+            scope.spawn(move || (0..200).for_each(|_| assert_eq!(code(&mut reader, "DO 1"), 0)));
+        }
+        work(&mut root);
+    });
+    root.query("SET GLOBAL limpid_grant_lock = OFF").unwrap();
+    let all = taken();
+    assert!(all > some + 900, "{all}");
+    work(&mut root);
+    assert_eq!(taken(), all);
+}
+
+#[test]
 fn accounts_and_grants_outlive_a_kill() {
     let temp = TempDir::new();
     let mut server = Server::start(temp.path());

@@ -57,10 +57,7 @@ const STILL: &[(&str, &[&str])] = &[
         &["Compression", "Compression_algorithm", "Compression_level"],
     ),
     ("who asks afterwards finds no server", &["Com_shutdown"]),
-    (
-        "there is no two-phase commit and nothing to discover",
-        &["Handler_discover", "Handler_prepare"],
-    ),
+    ("there is nothing to discover", &["Handler_discover"]),
     ("rows are not read in the order of their keys' ranges (MRR)", &["Handler_mrr_init"]),
     ("no plan checks ranges for each record", &["Select_range_check"]),
     ("MySQL 9.7 does not count it either", &["Sort_range"]),

@@ -5,10 +5,9 @@
 
 use crate::core::{BranchPhase, Core};
 use crate::errors::SessionError;
-use crate::process::Severity;
 use crate::show;
 use crate::tracking::Begun;
-use catalog::{BranchEnd, CatalogError};
+use catalog::CatalogError;
 use engine::Xid;
 use executor::{Environment, ResultColumn, RowSink, SqlError};
 use instrument::{Counter, count};
@@ -91,11 +90,9 @@ impl Core {
         let branch = match self.tables.prepare(&mut self.client, xid.clone(), deadline) {
             Ok(branch) => Box::new(branch),
             Err(error) => {
-                // As MySQL: who could not prepare has nothing left to end.
+                // As in MySQL, nothing is left of what could not be prepared.
                 self.end_own_branch(&xid, false);
-                let why = format!("XA PREPARE: {}", SqlError::from(error).parts().2);
-                self.env.server.host.log(Severity::Warning, &why);
-                return Err(CatalogError::BranchRolledBack(BranchEnd::Error).into());
+                return Err(error.into());
             }
         };
         count(Counter::HandlerPrepare, 1);

@@ -77,7 +77,6 @@ mod session_state;
 
 // Statements that the session runs itself.
 mod access;
-mod branch_statements;
 mod cursors;
 mod run;
 mod show;
@@ -86,6 +85,7 @@ mod stored_programs;
 mod transaction_statements;
 
 mod accounts;
+mod branch_statements;
 mod set;
 
 mod admin;

@@ -17,14 +17,15 @@ impl Env {
     /// Takes the accounts as they are now, if somebody changed them.
     #[inline]
     pub(crate) fn refresh_rights(&mut self) {
-        if self.server.catalog.accounts_version() != self.rights.version() {
+        if !self.server.catalog.accounts_are(self.rights.version()) {
             self.take_accounts();
         }
     }
 
     #[cold]
     fn take_accounts(&mut self) {
-        let accounts = self.server.catalog.accounts();
+        let after = self.server.catalog.accounts_after(self.rights.version());
+        let Some(accounts) = after else { return };
         self.rights.take(&accounts);
         self.rights_state = self.rights_state.wrapping_add(1);
     }

@@ -225,6 +225,7 @@ fn set(server: &Server, name: &str, value: &Value) {
         "limpid_purge_at_commit" => server.engine.settings().set_purge_at_commit(n != 0),
         "limpid_purge_in_background" => server.engine.settings().set_purge_in_background(n != 0),
         "innodb_deadlock_detect" => server.engine.locks().set_deadlock_detect(n != 0),
+        "limpid_grant_lock" => server.catalog.set_grant_lock(n != 0),
         "limpid_mdl_fast_path" => server.catalog.mdl().set_fast_path(n != 0),
         "limpid_mdl_hash" => {
             let by = [ShardBy::Id, ShardBy::Name, ShardBy::Bad];

@@ -3,7 +3,9 @@
 //! 1. An account is one byte string ([`access::stored`]), cut into rows of `mysql.statistics` under the number of no table,
 //! by the account's own number. A statement changes accounts in one transaction. 2. All accounts in memory are one immutable
 //! value, published after the commit; its version is a word that sessions read with each statement and seldom changes.
-//! 3. Who changes accounts has the ACL CACHE metadata lock: what it read before is still so.
+//! 3. Who changes accounts has the ACL CACHE metadata lock: what it read before is still so. 4. While `limpid_grant_lock` is on, who
+//! looks at the version or publishes another one has one latch, as it was in MySQL: for experiments. The switch is a bit of the
+//! version's word.
 
 use crate::dictionary::{CHUNK_BYTES, System};
 use crate::{Catalog, CatalogError, TableCache};
@@ -13,12 +15,16 @@ use mdl::{Mode, Namespace};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stdx::{LocalAtomic, Ordering};
-use sync::{Deadline, Mutex, SessionSlot};
+use sync::{Deadline, Mutex, RwLatch, SessionSlot};
 use value::Datum;
 
 instrument::classes! {
     static ACCOUNTS: MutexClass = "wait/synch/mutex/sql/acl_cache";
+    static GRANTS: RwLockClass = "wait/synch/rwlock/sql/LOCK_grant";
 }
+
+/// In the version's word: `limpid_grant_lock` is on.
+const UNDER_LATCH: u64 = 1 << 63;
 
 /// The number that no table has.
 pub(crate) const NO_TABLE: u64 = 0;
@@ -30,12 +36,13 @@ type Numbers = BTreeMap<AccountName, u64>;
 pub(crate) struct PublishedAccounts {
     now: Mutex<(Arc<Accounts>, Numbers)>,
     version: LocalAtomic<u64>,
+    latch: RwLatch<()>,
 }
 
 impl Default for PublishedAccounts {
     fn default() -> PublishedAccounts {
         let now = Mutex::new(&ACCOUNTS, Default::default());
-        PublishedAccounts { now, version: LocalAtomic::new(0) }
+        PublishedAccounts { now, version: LocalAtomic::new(0), latch: RwLatch::new(&GRANTS, ()) }
     }
 }
 
@@ -57,10 +64,25 @@ impl Catalog {
         Arc::clone(&self.accounts.now.lock().0)
     }
 
-    /// Which version [`Self::accounts`] has: one load.
+    /// Whether [`Self::accounts`] are this version still, for all that one load says: that is never so while
+    /// `limpid_grant_lock` is on.
     #[inline]
-    pub fn accounts_version(&self) -> u64 {
-        self.accounts.version.load(Ordering::Acquire)
+    pub fn accounts_are(&self, version: u64) -> bool {
+        self.accounts.version.load(Ordering::Acquire) == version
+    }
+
+    /// The accounts, if they are another version than this one.
+    pub fn accounts_after(&self, version: u64) -> Option<Arc<Accounts>> {
+        let word = || self.accounts.version.load(Ordering::Acquire);
+        let _latched = (word() & UNDER_LATCH != 0).then(|| self.accounts.latch.read());
+        (word() & !UNDER_LATCH != version).then(|| self.accounts())
+    }
+
+    /// `limpid_grant_lock`: on, everybody who asks for privileges has one latch for a moment.
+    pub fn set_grant_lock(&self, on: bool) {
+        let now = self.accounts.now.lock();
+        let switch = if on { UNDER_LATCH } else { 0 };
+        self.accounts.version.store(now.0.version() | switch, Ordering::Release);
     }
 
     /// Stores accounts in the place of those of the same names, and removes those that went; durable on return.
@@ -102,9 +124,11 @@ impl Catalog {
         numbers: Option<Numbers>,
         change: impl FnOnce(&Accounts) -> Accounts,
     ) {
+        let switch = || self.accounts.version.load(Ordering::Relaxed) & UNDER_LATCH;
+        let _latched = (switch() != 0).then(|| self.accounts.latch.write());
         let mut now = self.accounts.now.lock();
         let accounts = change(&now.0);
-        self.accounts.version.store(accounts.version(), Ordering::Release);
+        self.accounts.version.store(accounts.version() | switch(), Ordering::Release);
         now.0 = Arc::new(accounts);
         if let Some(numbers) = numbers {
             now.1 = numbers;

@@ -108,19 +108,17 @@ impl TableCache {
         let mdl = self.catalog.mdl();
         if prepared.has_written() {
             mdl.acquire(client.slot(), mdl.commit(), Mode::IX, deadline)?;
-            let ended = self.admit_writing().and_then(|()| {
-                let ended = match commit {
-                    true => client.commit_branch(&mut prepared.branch),
-                    false => client.rollback_branch(&mut prepared.branch),
-                };
-                Ok(ended?)
-            });
+            // Whatever `read_only` says: it was admitted when it was prepared.
+            let ended = match commit {
+                true => client.commit_branch(&mut prepared.branch),
+                false => client.rollback_branch(&mut prepared.branch),
+            };
             mdl.release(client.slot(), mdl.commit(), Mode::IX);
             if prepared.has_written() {
-                return ended;
+                return Ok(ended?);
             }
             mdl.release_all(prepared.branch.slot(), &mut prepared.held);
-            return ended;
+            return Ok(ended?);
         }
         mdl.release_all(prepared.branch.slot(), &mut prepared.held);
         Ok(())

@@ -133,7 +133,7 @@ mod tests {
         push_page(&mut body, PAGE, |out| out.extend_from_slice(b"op"));
         push_logical(&mut body, kind::TRX, b"");
         push_page(&mut body, PAGE, |_| {});
-        push_logical(&mut body, kind::XA_PREPARE, &[1; 300]);
+        push_logical(&mut body, kind::BINLOG_EVENT, &[1; 300]);
         body
     }
 
@@ -145,7 +145,7 @@ mod tests {
             Record::Page { page: PAGE, op: b"op" },
             Record::Logical { kind: kind::TRX, bytes: b"" },
             Record::Page { page: PAGE, op: b"" },
-            Record::Logical { kind: kind::XA_PREPARE, bytes: &[1; 300] },
+            Record::Logical { kind: kind::BINLOG_EVENT, bytes: &[1; 300] },
         ];
         assert_eq!(found, expected);
     }

@@ -13,8 +13,6 @@ pub const DICTIONARY: u8 = 17;
 pub const SPACE_CREATE: u8 = 18;
 /// A tablespace file was dropped: recovery skips its pages below this record.
 pub const SPACE_DROP: u8 = 19;
-/// XA PREPARE with its XID. Reserved: nothing writes it yet.
-pub const XA_PREPARE: u8 = 32;
 /// A binary log event that travels in the redo log. Reserved.
 pub const BINLOG_EVENT: u8 = 33;
 /// A change to a secondary leaf that is not in memory. Reserved.
@@ -27,5 +25,5 @@ pub const ENGINE: u8 = 64;
 /// Whether this format has a meaning for the kind.
 #[must_use]
 pub const fn is_known(kind: u8) -> bool {
-    matches!(kind, PAGE | TRX..=SPACE_DROP | XA_PREPARE..=CHANGE_BUFFER_MERGE | ENGINE..=127)
+    matches!(kind, PAGE | TRX..=SPACE_DROP | BINLOG_EVENT..=CHANGE_BUFFER_MERGE | ENGINE..=127)
 }

@@ -71,7 +71,7 @@ impl<'t> World<'t> {
         let waiting = if conflict { owner.next_number() } else { 0 };
         let lock = Lock { waiting, ..Lock::new(self.target, me, shape, Inherited::Always) };
         let place = lock.place.clone();
-        assert!(self.locks.put(&mut queues, hash, owner, lock));
+        assert!(self.locks.put(&mut queues, hash, owner, lock).is_some());
         if conflict {
             let (undo, tables, since_ns) = (0, 0, sync::now_ns());
             let changed = [].into();

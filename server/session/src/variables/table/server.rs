@@ -68,6 +68,8 @@ pub(super) const LIST: &[Variable] = &[
     ),
     // Ends transactions that have been idle for so many seconds when DDL waits for them; 0: none.
     v("limpid_ddl_kill_idle_blockers", Global, Int(0, YEAR), "0"),
+    // For experiments: ON lets each command ask for its privileges under one latch.
+    e("limpid_grant_lock", Global, Bool, "OFF", E::Setting),
     // Memory for all row locks: who asks for a free one beyond it gets error 1206.
     e("limpid_lock_memory_max", Global, Int(1 << 20, ALL), "1073741824", E::Setting),
     // For experiments: OFF sends every metadata lock through the mutex of a shard; how an object finds its shard.
