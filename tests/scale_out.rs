@@ -6,13 +6,14 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use stdx::rng::Rng;
 use testkit::scale_out::bank::{self, Transfer};
 use testkit::scale_out::proxy::{self, Recovery};
-use testkit::scale_out::{Cluster, Parts, chaos};
+use testkit::scale_out::{Cluster, PROXY_PORT, Parts, chaos};
 use testkit::{Server, TempDir, TextClient, run};
 
 const SHARDS: usize = 3;
@@ -252,7 +253,26 @@ fn a_reader_of_all_servers_sees_torn_sums() {
     });
     println!("{torn} of {reads} sums were torn");
     assert!(torn > 0, "{reads} sums were right: docs/scale-out.md promises less than it may");
-    bank::audit(&cluster, &std::collections::HashSet::new()).unwrap();
+    bank::audit(&cluster, &HashSet::new()).unwrap();
+}
+
+/// An application in Java: prepared statements, by the driver and by the proxy.
+#[test]
+#[ignore = "soak: a Java machine"]
+fn connector_j_through_the_proxy() {
+    let folder = TempDir::new();
+    let Some(cluster) = cluster(folder.path()) else { return };
+    bank::open(&mut cluster.client()).unwrap();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scale_out/App.java");
+    for (by_server, first, said) in
+        [("false", "1000", "300000 40\n"), ("true", "2000", "300000 80\n")]
+    {
+        let mut java = cluster.namespace().command("java");
+        java.arg("-cp").arg(cluster.jars().join("*")).arg(&program);
+        let answer = run(java.args([&PROXY_PORT.to_string(), by_server, first]));
+        assert_eq!(answer.out, said, "{}", answer.err);
+    }
+    assert_eq!(bank::audit(&cluster, &HashSet::from([1001, 2049])), Ok(80));
 }
 
 /// The way of a user of one server: tables are made through the proxy, rows come from a dump of the one server.

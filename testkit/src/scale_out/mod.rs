@@ -135,6 +135,11 @@ impl Cluster {
         self.namespace.entrance()
     }
 
+    /// The proxy's jars, Connector/J among them.
+    pub fn jars(&self) -> &Path {
+        &self.parts.jars
+    }
+
     /// The network of the cluster.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace

@@ -116,6 +116,8 @@ fn atomikos(folder: &Path, recovery: Recovery) -> String {
         name("recovery_delay", recovery.delay.as_millis().to_string()),
         name("max_timeout", patience.clone()),
         name("default_jta_timeout", patience),
+        // As installed a COMMIT is answered with OK also when servers did not carry out what was decided.
+        name("throw_on_heuristic", "true".into()),
         name("oltp_retry_interval", recovery.delay.as_millis().to_string()),
     ]
     .concat()
