@@ -339,9 +339,11 @@ impl Registry {
         }
     }
 
-    /// The number of the statement that the session of a slot runs, if it runs one.
+    /// The number of the statement that the session of a slot runs, if it runs one. In the slot of a prepared transaction there is
+    /// no session.
     pub fn statement_of(&self, slot: usize) -> Option<u64> {
         let entry = self.entry(slot);
+        entry.identity.lock().as_ref()?;
         let runs = entry.activity.load(Ordering::Relaxed) != Activity::Sleep as u32;
         runs.then(|| entry.query_id.load(Ordering::Relaxed))
     }

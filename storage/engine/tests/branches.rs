@@ -329,7 +329,7 @@ fn lockers_beside_a_branch(commit: bool) {
             let (engine, table) = (Arc::clone(&engine), Arc::clone(&table));
             let child = sched::child("locker");
             let joiner = child.joiner();
-            let thread = std::thread::spawn(move || {
+            let thread = host::thread::spawn("locker", move || {
                 child.run(move || {
                     let mut other = engine.client().unwrap();
                     other.set_isolation(Isolation::RepeatableRead);
@@ -361,7 +361,7 @@ fn lockers_beside_a_branch(commit: bool) {
     }
     for (joiner, thread) in lockers {
         joiner.join();
-        thread.join().unwrap();
+        thread.unwrap().join().unwrap();
     }
     assert!(engine.locks().snapshot().locks.is_empty());
     engine.locks().verify();
