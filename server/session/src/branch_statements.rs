@@ -169,6 +169,7 @@ impl Core {
         }
         server.branches.end(xid);
         self.set_branch(None);
+        self.take_characteristics();
         let counter = if commit { Counter::HandlerCommit } else { Counter::HandlerRollback };
         count(counter, 1);
         Ok(ended?)

@@ -99,8 +99,8 @@ impl Core {
     /// those of one that had touched no table at the savepoint. Metadata locks that came after it are given back by who
     /// has locked no row and written no table, as in MySQL.
     pub fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
-        self.branch.admit_savepoint()?;
         let at = self.transaction.savepoint(name)?;
+        self.branch.admit_savepoint()?;
         self.warn_of_lasting();
         count(Counter::HandlerSavepointRollback, 1);
         if self.transaction.savepoints[at].begun {
@@ -124,8 +124,8 @@ impl Core {
 
     /// RELEASE SAVEPOINT: this one and later ones are gone.
     pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
-        self.branch.admit_savepoint()?;
         let at = self.transaction.savepoint(name)?;
+        self.branch.admit_savepoint()?;
         self.transaction.savepoints.truncate(at);
         if let Some(counts) = self.events.transactions.savepoints() {
             counts.released += 1;

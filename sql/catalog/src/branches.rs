@@ -54,8 +54,8 @@ impl InBranch {
     /// Refuses a table of the session's own.
     pub(crate) fn admit_temporary(self) -> Result<(), CatalogError> {
         match self {
-            InBranch::NoTemporary => Err(CatalogError::TemporaryInBranch),
-            other => other.admit(),
+            InBranch::Anything => Ok(()),
+            _ => Err(CatalogError::TemporaryInBranch),
         }
     }
 }

@@ -327,31 +327,27 @@ fn lockers_beside_a_branch(commit: bool) {
         .into_iter()
         .map(|id| {
             let (engine, table) = (Arc::clone(&engine), Arc::clone(&table));
-            let child = sched::child("locker");
-            let joiner = child.joiner();
-            let thread = host::thread::spawn("locker", move || {
-                child.run(move || {
-                    let mut other = engine.client().unwrap();
-                    other.set_isolation(Isolation::RepeatableRead);
-                    let wait = RowLock { mode: LockMode::Exclusive, wait: LockWait::Wait };
-                    let mut out = Vec::new();
-                    let found = match id {
-                        // Over a duplicate, or into the gap.
-                        25 => match put(&mut other, &table, &row(25, 0, 25, 3)) {
-                            Ok(()) => false,
-                            Err(Error::Duplicate { .. }) => true,
-                            Err(e) => panic!("{e}"),
-                        },
-                        id => other
-                            .get_locked(&table, &key(&table, id), None, wait, &mut out)
-                            .unwrap(),
-                    };
-                    // Whoever gets it finds the branch ended.
-                    assert_eq!(found, if commit { id != 30 } else { id != 25 }, "{id}");
-                    other.rollback().unwrap();
-                });
-            });
-            (joiner, thread)
+            host::thread::spawn("locker", move || {
+                let mut other = engine.client().unwrap();
+                other.set_isolation(Isolation::RepeatableRead);
+                let wait = RowLock { mode: LockMode::Exclusive, wait: LockWait::Wait };
+                let found = match id {
+                    // Over a duplicate, or into the gap.
+                    25 => match put(&mut other, &table, &row(25, 0, 25, 3)) {
+                        Ok(()) => false,
+                        Err(Error::Duplicate { .. }) => true,
+                        Err(e) => panic!("{e}"),
+                    },
+                    id => {
+                        let key = key(&table, id);
+                        other.get_locked(&table, &key, None, wait, &mut Vec::new()).unwrap()
+                    }
+                };
+                // Whoever gets it finds the branch ended.
+                assert_eq!(found, if commit { id != 30 } else { id != 25 }, "{id}");
+                other.rollback().unwrap();
+            })
+            .unwrap()
         })
         .collect();
     let mut branch = client.prepare(xid(1)).unwrap();
@@ -359,10 +355,7 @@ fn lockers_beside_a_branch(commit: bool) {
         true => client.commit_branch(&mut branch).unwrap(),
         false => client.rollback_branch(&mut branch).unwrap(),
     }
-    for (joiner, thread) in lockers {
-        joiner.join();
-        thread.unwrap().join().unwrap();
-    }
+    lockers.into_iter().for_each(|locker| locker.join().unwrap());
     assert!(engine.locks().snapshot().locks.is_empty());
     engine.locks().verify();
 }
