@@ -12,14 +12,13 @@
 
 use crate::client::Running;
 use crate::engine::{Engine, Unfinished};
-use crate::rollback::Lookup;
-use crate::writer::{Buffers, Writer};
+use crate::rollback::{IndexRelease, Lookup};
 use crate::{Client, Table};
 use base::{Error, Result, TableId, TrxId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use sync::{Mutex, SessionSlot, SessionSlotRef, WorkerSlot};
-use trx::{Prepared, Segment, State, UndoPos, Xid};
+use trx::{Prepared, Segment, State, Xid};
 
 instrument::classes! {
     static PLACES: MutexClass = "wait/synch/mutex/limpid/prepared_transactions";
@@ -119,9 +118,8 @@ impl Branch {
         tables.for_each(|(n, table)| progress.set_intention(n, (*table, lock::Mode::Exclusive)));
     }
 
-    /// Its rows and locks are nobody's any more.
-    fn end(&self, engine: &Engine, trx: TrxId, lsn: base::Lsn) {
-        engine.trx().end(trx, lsn, None);
+    /// Its locks are nobody's any more. Comes after what makes its rows so.
+    fn unlock(&self, engine: &Engine) {
         engine.locks().end(engine.locks().owner(self.slot.index()));
         engine.progress_of(self.slot.index()).0.end();
     }
@@ -172,7 +170,8 @@ impl Client {
         let (trx, segment) = (work.segment.trx(), &mut work.segment);
         match engine.trx().commit(self.worker(), segment) {
             Ok(ended) => {
-                branch.end(&engine, trx, ended.lsn);
+                engine.trx().end(trx, ended.lsn, None);
+                branch.unlock(&engine);
                 let durable = engine.log().commit(ended.lsn);
                 engine.trx().leave(segment, ended.lsn, true);
                 engine.trx().give_back(work.segment);
@@ -200,29 +199,23 @@ impl Client {
             return Err(e);
         }
         let _must_end = sync::shield();
-        match engine.undo_branch(self.worker(), &mut work) {
-            Ok(lsn) => {
-                branch.end(&engine, trx, lsn);
-                engine.trx().leave(&mut work.segment, lsn, false);
-                engine.trx().give_back(work.segment);
-                Ok(())
-            }
+        let ended = matches!(engine.undo_branch(self.worker(), &mut work), Ok(true));
+        if !ended {
             // From here on it is a loser as others are.
-            Err(_) => {
-                work.segment.restore_state(State::Active);
-                engine.trx().disown(trx);
-                engine.locks().end(engine.locks().owner(branch.slot.index()));
-                engine.progress_of(branch.slot.index()).0.end();
-                engine.leave_unfinished(Unfinished::new(work.segment, work.open));
-                Ok(())
-            }
+            engine.trx().disown(trx);
         }
+        branch.unlock(&engine);
+        match ended {
+            true => engine.trx().give_back(work.segment),
+            false => engine.leave_unfinished(Unfinished::new(work.segment, work.open)),
+        }
+        Ok(())
     }
 }
 
 impl Engine {
-    /// Undoes what a branch has written; where that ended.
-    fn undo_branch(&self, worker: &WorkerSlot, work: &mut Work) -> Result<base::Lsn> {
+    /// Undoes what a branch has written, and ends it; `false`: a table is not known yet.
+    fn undo_branch(&self, worker: &WorkerSlot, work: &mut Work) -> Result<bool> {
         let open = &work.open;
         let lookup = |id| {
             if let Lookup::Open(table) = Engine::lookup_in(open, id) {
@@ -235,11 +228,8 @@ impl Engine {
                 (None, None) => Ok(Lookup::Later),
             }
         };
-        let mut writer = Writer::alone(self, worker, &mut work.segment);
-        if !writer.undo_to(UndoPos::NONE, &lookup, &mut Buffers::default())? {
-            return Err(Error::Internal("a table of a branch is not known yet"));
-        }
-        self.trx().finish_rollback(worker, &mut work.segment)
+        let mut whole = IndexRelease::step_of(u64::MAX);
+        self.finish_rollback(worker, &mut work.segment, &mut whole, &lookup)
     }
 
     /// Makes the branches that recovery found.

@@ -605,7 +605,8 @@ impl Engine {
         result
     }
 
-    fn finish_rollback(
+    /// Undoes a transaction that no session has any more, and ends it; `false`: a table is not known yet, or the step is over.
+    pub(crate) fn finish_rollback(
         &self,
         worker: &WorkerSlot,
         segment: &mut Segment,

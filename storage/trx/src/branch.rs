@@ -183,7 +183,7 @@ impl TrxSystem {
         let (prepared, records, last_bytes) = found.ok_or_else(missing)?;
         let mut unpurged: Vec<_> = self.unpurged_commits(segment)?.iter().map(|c| c.at).collect();
         unpurged.reverse();
-        segment.go_on(self.undo(), last_bytes, (records, &unpurged))?;
+        segment.go_on(last_bytes, records, &unpurged)?;
         Ok(prepared)
     }
 

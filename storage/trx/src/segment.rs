@@ -225,7 +225,8 @@ impl Segment {
             next = next_of(&*checked(read(next)?, next)?);
         }
         self.chain.extend(chain.into_iter().rev());
-        // Which of them a loser's readers may still come to is not known; nor need it be.
+        // Which of them readers may still come to is not known.
+        self.unordered = true;
         let top = self.top_page();
         if !self.chain.contains(&top) {
             return Err(self.top_astray());
@@ -562,11 +563,10 @@ impl Segment {
     /// history again.
     pub(crate) fn go_on(
         &mut self,
-        undo: &Tablespace,
         last_bytes: usize,
-        (records, unpurged): (u64, &[UndoPos]),
+        records: u64,
+        unpurged: &[UndoPos],
     ) -> Result<()> {
-        self.complete_in(undo)?;
         let last = self.fields.last;
         if last.page != self.top_page() {
             let place = PageId::new(UNDO_SPACE, last.page);
@@ -577,7 +577,7 @@ impl Segment {
         }
         self.top = last.offset + last_bytes as u16;
         self.begun = self.next_pos();
-        (self.recovered, self.unordered, self.records) = (false, true, records);
+        (self.recovered, self.records) = (false, records);
         for at in unpurged {
             // It ended before the start: everybody sees it.
             self.history.push(&mut self.tail, Item::new(Lsn::ZERO, *at, true), Lsn::ZERO);
