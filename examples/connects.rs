@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::raw::response;
+use testkit::raw::{read_packet, response, write_packet};
 
 /// The capability of a client that asks for TLS.
 const SSL: u32 = 0x0800;
@@ -73,31 +73,16 @@ fn config(resumes: bool) -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
-fn packet(stream: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = [0; 4];
-    stream.read_exact(&mut head)?;
-    let mut body = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
-    stream.read_exact(&mut body)?;
-    Ok(body)
-}
-
-fn send(stream: &mut impl Write, sequence: u8, body: &[u8]) -> io::Result<()> {
-    let length = (body.len() as u32).to_le_bytes();
-    let mut bytes = vec![length[0], length[1], length[2], sequence];
-    bytes.extend_from_slice(body);
-    stream.write_all(&bytes)
-}
-
 /// Answers the greeting with `response`, a packet of this number, and what follows it.
 fn log_in(stream: &mut (impl Read + Write), sequence: u8, response: &[u8]) -> io::Result<()> {
-    send(stream, sequence, response)?;
+    write_packet(stream, sequence, response)?;
     let mut sequence = sequence + 2;
     loop {
-        match packet(stream)?.first() {
+        match read_packet(stream)?.first() {
             Some(0) => return Ok(()),
             // Another way of authentication: an empty password all the same.
             Some(0xFE) => {
-                send(stream, sequence, &[])?;
+                write_packet(stream, sequence, &[])?;
                 sequence += 2;
             }
             Some(1) => {}
@@ -109,19 +94,19 @@ fn log_in(stream: &mut (impl Read + Write), sequence: u8, response: &[u8]) -> io
 /// Makes a connection, logs in and leaves; whether it went on with the keys of one before.
 fn connect(socket: &str, user: &str, tls: Option<&Arc<ClientConfig>>) -> io::Result<bool> {
     let mut socket = UnixStream::connect(socket)?;
-    let greeting = packet(&mut socket)?;
+    let greeting = read_packet(&mut socket)?;
     let Some(config) = tls else {
         log_in(&mut socket, 1, &response(&greeting, user, "", 0, &[]))?;
-        send(&mut socket, 0, &[1])?;
+        write_packet(&mut socket, 0, &[1])?;
         return Ok(false);
     };
     let response = response(&greeting, user, "", SSL, &[]);
-    send(&mut socket, 1, &response[..REQUEST_BYTES])?;
+    write_packet(&mut socket, 1, &response[..REQUEST_BYTES])?;
     let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
     let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
     let mut stream = rustls::Stream::new(&mut tls, &mut socket);
     log_in(&mut stream, 2, &response)?;
-    send(&mut stream, 0, &[1])?;
+    write_packet(&mut stream, 0, &[1])?;
     Ok(tls.handshake_kind() == Some(HandshakeKind::Resumed))
 }
 

@@ -31,11 +31,6 @@ fn checked_against_a_peer() {
     dialogue::compare_folder(&Peer::of_environment(), &folder());
 }
 
-/// A statement's number of error; 0 where it went well.
-fn code(client: &mut TextClient, sql: &str) -> u16 {
-    client.query(sql).map_or_else(|failure| failure.number, |_| 0)
-}
-
 fn as_user(server: &Server, user: &str) -> TextClient {
     let peer = Peer { user: user.into(), ..Peer::from(server.socket()) };
     TextClient::connect(&peer)
@@ -68,29 +63,29 @@ fn programs_that_are_kept_obey_what_is_revoked() {
     u.query("SET @id = 2").unwrap();
     for _ in 0..3 {
         for sql in texts {
-            assert_eq!(code(&mut u, sql), 0, "{sql}");
+            assert_eq!(u.code(sql), 0, "{sql}");
             // The program is shared, the right to run it is not.
-            assert_eq!(code(&mut w, sql), 1142, "{sql}");
+            assert_eq!(w.code(sql), 1142, "{sql}");
         }
-        assert_eq!(code(&mut u, "EXECUTE s USING @id"), 0);
+        assert_eq!(u.code("EXECUTE s USING @id"), 0);
     }
     root.query("REVOKE SELECT ON d.t FROM u").unwrap();
     for sql in &texts[..3] {
-        assert_eq!(code(&mut u, sql), 1142, "{sql}");
+        assert_eq!(u.code(sql), 1142, "{sql}");
     }
-    assert_eq!(code(&mut u, "EXECUTE s USING @id"), 1142);
-    assert_eq!(code(&mut u, texts[3]), 0, "the view is another grant, its table root's");
+    assert_eq!(u.code("EXECUTE s USING @id"), 1142);
+    assert_eq!(u.code(texts[3]), 0, "the view is another grant, its table root's");
     root.query("GRANT SELECT (a) ON d.t TO u").unwrap();
-    assert_eq!(code(&mut u, texts[0]), 1143, "the key is a column, too");
-    assert_eq!(code(&mut u, "EXECUTE s USING @id"), 1143);
+    assert_eq!(u.code(texts[0]), 1143, "the key is a column, too");
+    assert_eq!(u.code("EXECUTE s USING @id"), 1143);
     root.query("GRANT SELECT (id) ON d.t TO u").unwrap();
     for sql in &texts[..2] {
-        assert_eq!(code(&mut u, sql), 0, "{sql}");
+        assert_eq!(u.code(sql), 0, "{sql}");
     }
-    assert_eq!(code(&mut u, "EXECUTE s USING @id"), 0);
+    assert_eq!(u.code("EXECUTE s USING @id"), 0);
     root.query("DROP USER u").unwrap();
-    assert_eq!(code(&mut u, texts[0]), 1142, "an account that is gone has nothing");
-    assert_eq!(code(&mut u, texts[3]), 1142);
+    assert_eq!(u.code(texts[0]), 1142, "an account that is gone has nothing");
+    assert_eq!(u.code(texts[3]), 1142);
 }
 
 #[test]
@@ -106,12 +101,12 @@ fn the_grant_lock_is_taken_while_it_is_switched_on() {
     let taken = || server.sql(&format!("{count}{CLASS}")).parse::<u64>().unwrap();
     let mut work = |root: &mut TextClient| {
         let u = u.get_or_insert_with(|| as_user(&server, "u"));
-        (0..100).for_each(|_| assert_eq!(code(u, "DO 1"), 0));
-        assert_eq!(code(u, "SELECT COUNT(*) FROM mysql.user"), 1142);
+        (0..100).for_each(|_| assert_eq!(u.code("DO 1"), 0));
+        assert_eq!(u.code("SELECT COUNT(*) FROM mysql.user"), 1142);
         root.query("GRANT SELECT ON mysql.user TO u").unwrap();
-        assert_eq!(code(u, "SELECT COUNT(*) FROM mysql.user"), 0);
+        assert_eq!(u.code("SELECT COUNT(*) FROM mysql.user"), 0);
         root.query("REVOKE SELECT ON mysql.user FROM u").unwrap();
-        assert_eq!(code(u, "SELECT COUNT(*) FROM mysql.user"), 1142);
+        assert_eq!(u.code("SELECT COUNT(*) FROM mysql.user"), 1142);
     };
     work(&mut root);
     assert_eq!(taken(), 0);
@@ -123,7 +118,7 @@ fn the_grant_lock_is_taken_while_it_is_switched_on() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             let mut reader = as_user(&server, "u");
-            scope.spawn(move || (0..200).for_each(|_| assert_eq!(code(&mut reader, "DO 1"), 0)));
+            scope.spawn(move || (0..200).for_each(|_| assert_eq!(reader.code("DO 1"), 0)));
         }
         work(&mut root);
     });
@@ -171,8 +166,8 @@ fn accounts_and_grants_outlive_a_kill() {
     let server = Server::start(temp.path());
     let mut root = TextClient::connect(server.socket());
     assert_eq!(shown(&mut root), before);
-    assert_eq!(code(&mut root, "SHOW GRANTS FOR gone"), 1141);
-    assert_eq!(code(&mut as_user(&server, "u"), "SELECT a FROM d.t"), 0);
+    assert_eq!(root.code("SHOW GRANTS FOR gone"), 1141);
+    assert_eq!(as_user(&server, "u").code("SELECT a FROM d.t"), 0);
 }
 
 #[test]
@@ -199,14 +194,14 @@ fn a_folder_is_initialized_and_grant_tables_can_be_skipped() {
     // The first password has to be changed, by a client that knows of such.
     assert_eq!(TextClient::try_connect(&peer).unwrap_err().number, 1862);
     let mut u = as_user(&server, "u");
-    assert_eq!(code(&mut u, "USE made_by_file"), 1044);
+    assert_eq!(u.code("USE made_by_file"), 1044);
     drop(server);
 
     let server = Server::with().option("--skip-grant-tables").start(temp.path());
     let mut anybody = as_user(&server, "nobody");
-    assert_eq!(code(&mut anybody, "USE made_by_file"), 0);
-    assert_eq!(code(&mut anybody, "SELECT COUNT(*) FROM mysql.user"), 0);
-    assert_eq!(code(&mut anybody, "CREATE USER w"), 1290);
+    assert_eq!(anybody.code("USE made_by_file"), 0);
+    assert_eq!(anybody.code("SELECT COUNT(*) FROM mysql.user"), 0);
+    assert_eq!(anybody.code("CREATE USER w"), 1290);
 }
 
 #[test]
@@ -283,7 +278,7 @@ fn the_old_way_to_prove_oneself_is_an_option() {
     drop((root, with));
     let without = Server::start(temp.path());
     let mut root = TextClient::connect(without.socket());
-    assert_eq!(code(&mut root, &create.replace(" u ", " w ")), 1524);
+    assert_eq!(root.code(&create.replace(" u ", " w ")), 1524);
     let peer = Peer { socket: without.socket().into(), ..peer };
     assert_eq!(TextClient::try_connect(&peer).unwrap_err().number, 1524);
 }
@@ -389,23 +384,23 @@ fn what_validates_passwords_outlives_a_restart() {
         root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
     }
     let alter = "ALTER USER u IDENTIFIED BY '1ZPASS!a'";
-    assert_eq!(code(&mut root, alter), 1819);
-    assert_eq!(code(&mut root, "SET PERSIST validate_password.dictionary_file = 'nosuch.txt'"), 0);
-    assert_eq!(code(&mut root, alter), 1819, "what was read last is in force");
-    assert_eq!(code(&mut root, "SET PERSIST validate_password.dictionary_file = 'words.txt'"), 0);
+    assert_eq!(root.code(alter), 1819);
+    assert_eq!(root.code("SET PERSIST validate_password.dictionary_file = 'nosuch.txt'"), 0);
+    assert_eq!(root.code(alter), 1819, "what was read last is in force");
+    assert_eq!(root.code("SET PERSIST validate_password.dictionary_file = 'words.txt'"), 0);
     drop(root);
     drop(server);
     let server = Server::start(temp.path());
     let mut root = TextClient::connect(server.socket());
-    assert_eq!(code(&mut root, alter), 1819);
+    assert_eq!(root.code(alter), 1819);
     let words = server.sql("SHOW STATUS LIKE 'validate_password.dictionary_file_words_count'");
     assert!(words.contains("\t3"), "{words}");
     assert!(server.sql("SELECT component_id FROM mysql.component").contains('1'));
     for sql in
         ["ALTER USER u IDENTIFIED BY RANDOM PASSWORD", "ALTER USER u IDENTIFIED BY 'Zabcd1!fgh'"]
     {
-        assert_eq!(code(&mut root, sql), 0, "{sql}");
+        assert_eq!(root.code(sql), 0, "{sql}");
     }
-    assert_eq!(code(&mut root, "UNINSTALL COMPONENT 'file://component_validate_password'"), 0);
-    assert_eq!(code(&mut root, alter), 0);
+    assert_eq!(root.code("UNINSTALL COMPONENT 'file://component_validate_password'"), 0);
+    assert_eq!(root.code(alter), 0);
 }

@@ -33,11 +33,6 @@ fn checked_against_a_peer() {
     dialogue::compare_folder(&Peer::of_environment(), &folder());
 }
 
-/// A statement's number of error; 0 where it went well.
-fn code(client: &mut TextClient, sql: &str) -> u16 {
-    client.query(sql).map_or_else(|failure| failure.number, |_| 0)
-}
-
 fn all(client: &mut TextClient, statements: &[&str]) {
     for sql in statements {
         client.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
@@ -82,30 +77,30 @@ fn a_branch_outlives_the_server() {
         assert_eq!(rows.len(), 2);
         assert_eq!(server.sql("SELECT SUM(n) FROM d.t"), "60");
         // Rows and tables are locked; others are not.
-        assert_eq!(code(&mut root, "UPDATE d.t SET n = 0 WHERE id = 1"), 1205);
-        assert_eq!(code(&mut root, "INSERT INTO d.t VALUES (20, 0)"), 1205);
-        assert_eq!(code(&mut root, "DROP TABLE d.t"), 1205);
-        assert_eq!(code(&mut root, "ALTER TABLE d.t ADD c INT"), 1205);
-        assert_eq!(code(&mut root, "UPDATE d.t SET n = 30 WHERE id = 3"), 0);
+        assert_eq!(root.code("UPDATE d.t SET n = 0 WHERE id = 1"), 1205);
+        assert_eq!(root.code("INSERT INTO d.t VALUES (20, 0)"), 1205);
+        assert_eq!(root.code("DROP TABLE d.t"), 1205);
+        assert_eq!(root.code("ALTER TABLE d.t ADD c INT"), 1205);
+        assert_eq!(root.code("UPDATE d.t SET n = 30 WHERE id = 3"), 0);
         let trx =
             "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
         assert_eq!(server.sql(trx), "2");
     }
     let mut root = TextClient::connect(server.socket());
-    assert_eq!(code(&mut root, "XA COMMIT 'a', 'x', 7"), 0);
-    assert_eq!(code(&mut root, "XA ROLLBACK 'b'"), 0);
+    assert_eq!(root.code("XA COMMIT 'a', 'x', 7"), 0);
+    assert_eq!(root.code("XA ROLLBACK 'b'"), 0);
     server.kill();
     let server = Server::start(temp.path());
     let mut root = TextClient::connect(server.socket());
     for xid in ["'a', 'x', 7", "'b'"] {
-        assert_eq!(code(&mut root, &format!("XA COMMIT {xid}")), 1397, "it is done");
+        assert_eq!(root.code(&format!("XA COMMIT {xid}")), 1397, "it is done");
     }
     assert_eq!(
         server.sql("SELECT GROUP_CONCAT(id, ':', n ORDER BY id) FROM d.t"),
         "1:11,2:20,3:30,10:0"
     );
     assert_eq!(server.sql("CHECK TABLE d.t").split('\t').next_back(), Some("OK"));
-    assert_eq!(code(&mut root, "DROP TABLE d.t"), 0);
+    assert_eq!(root.code("DROP TABLE d.t"), 0);
 }
 
 #[test]
@@ -132,7 +127,7 @@ fn a_hundred_sessions_end_a_branch_once() {
             .enumerate()
             .map(|(i, mut client)| {
                 let sql = if i % 2 == 0 { "XA COMMIT 'one'" } else { "XA ROLLBACK 'one'" };
-                std::thread::spawn(move || (code(&mut client, sql), i, client))
+                std::thread::spawn(move || (client.code(sql), i, client))
             })
             .collect();
         let mut won = Vec::new();
@@ -161,26 +156,26 @@ fn a_branch_in_a_deadlock_is_only_to_be_rolled_back() {
         all(&mut other, &["BEGIN", "INSERT INTO d.t VALUES (7, 0), (8, 0), (9, 0)"]);
         all(&mut other, &["UPDATE d.t SET n = 21 WHERE id = 2"]);
         let waiter = std::thread::spawn(move || {
-            let met = code(&mut other, "UPDATE d.t SET n = 12 WHERE id = 1");
-            (met, code(&mut other, "ROLLBACK"))
+            let met = other.code("UPDATE d.t SET n = 12 WHERE id = 1");
+            (met, other.code("ROLLBACK"))
         });
         let waits = "SELECT COUNT(*) FROM performance_schema.data_lock_waits";
         while server.sql(waits) == "0" {
             std::thread::sleep(Duration::from_millis(10));
         }
-        assert_eq!(code(&mut root, "UPDATE d.t SET n = 22 WHERE id = 2"), 1213);
+        assert_eq!(root.code("UPDATE d.t SET n = 22 WHERE id = 2"), 1213);
         assert_eq!(waiter.join().unwrap(), (0, 0));
-        assert_eq!(code(&mut root, "SELECT * FROM d.t"), 1614);
-        assert_eq!(code(&mut root, "COMMIT"), 1399);
-        assert_eq!(code(&mut root, "XA END 'b'"), 1614);
+        assert_eq!(root.code("SELECT * FROM d.t"), 1614);
+        assert_eq!(root.code("COMMIT"), 1399);
+        assert_eq!(root.code("XA END 'b'"), 1614);
         let expected = match ending {
             "XA COMMIT 'b' ONE PHASE" => 1614,
             "XA PREPARE 'b'" => 1399,
             _ => 0,
         };
-        assert_eq!(code(&mut root, ending), expected);
+        assert_eq!(root.code(ending), expected);
         let over = if expected == 1399 { 0 } else { 1397 };
-        assert_eq!(code(&mut root, "XA ROLLBACK 'b'"), over);
+        assert_eq!(root.code("XA ROLLBACK 'b'"), over);
         assert_eq!(server.sql("SELECT SUM(n) FROM d.t"), "60");
     }
 }
@@ -250,9 +245,9 @@ fn a_client_that_goes_leaves_a_branch_as_far_as_it_was_prepared() {
             while server.sql(others) != "2" {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            let ended = code(&mut root, "XA ROLLBACK 'g'");
+            let ended = root.code("XA ROLLBACK 'g'");
             assert_eq!(ended == 0, is_there, "{last}, kill {kill}, detach {detach}: {ended}");
-            assert_eq!(code(&mut root, "UPDATE d.t SET n = 10 WHERE id = 1"), 0);
+            assert_eq!(root.code("UPDATE d.t SET n = 10 WHERE id = 1"), 0);
         }
     }
 }

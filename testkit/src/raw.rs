@@ -3,7 +3,7 @@
 use crate::Server;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -23,6 +23,29 @@ impl Breaker {
     pub fn cut(&self) {
         let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
+}
+
+/// Reads one packet from whatever carries them.
+///
+/// # Errors
+/// The stream's.
+pub fn read_packet(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head)?;
+    let mut body = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
+    stream.read_exact(&mut body)?;
+    Ok(body)
+}
+
+/// Writes one packet with the given sequence number, at once.
+///
+/// # Errors
+/// The stream's.
+pub fn write_packet(stream: &mut impl Write, sequence: u8, body: &[u8]) -> io::Result<()> {
+    let length = (body.len() as u32).to_le_bytes();
+    let mut bytes = vec![length[0], length[1], length[2], sequence];
+    bytes.extend_from_slice(body);
+    stream.write_all(&bytes)
 }
 
 impl RawClient {
@@ -67,12 +90,7 @@ impl RawClient {
 
     /// Reads one packet; `None` when the server closed the connection.
     pub fn packet(&mut self) -> Option<Vec<u8>> {
-        let mut head = [0; 4];
-        self.stream.read_exact(&mut head).ok()?;
-        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).ok()?;
-        Some(body)
+        read_packet(&mut self.stream).ok()
     }
 
     /// Reads what has come, into a buffer; `None` when the server closed the connection.
@@ -87,10 +105,7 @@ impl RawClient {
 
     /// Sends one packet with the given sequence number.
     pub fn send_packet(&mut self, sequence: u8, body: &[u8]) -> bool {
-        let length = (body.len() as u32).to_le_bytes();
-        let mut bytes = vec![length[0], length[1], length[2], sequence];
-        bytes.extend_from_slice(body);
-        self.send(&bytes)
+        write_packet(&mut self.stream, sequence, body).is_ok()
     }
 
     /// Logs in as root without a password and without a database.

@@ -109,6 +109,14 @@ impl TextClient {
         self.attempt(sql).unwrap_or_else(|| panic!("connection lost in: {sql}"))
     }
 
+    /// Runs a statement: the number of its error, 0 where it went well.
+    ///
+    /// # Panics
+    /// As [`TextClient::query`].
+    pub fn code(&mut self, sql: &str) -> u16 {
+        self.query(sql).map_or_else(|failure| failure.number, |_| 0)
+    }
+
     /// As [`TextClient::query`]; `None` when the connection breaks.
     pub fn attempt(&mut self, sql: &str) -> Option<Result<Rows, Failure>> {
         if !self.raw.command(QUERY, sql.as_bytes()) {

@@ -135,10 +135,16 @@ impl Target {
     }
 }
 
+/// What the kernel says of a process behind its name: first its state, at 11 and 12 its time in ticks, at 19 when it began.
+/// `None`: it is not there.
+pub fn process_stat(pid: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit_once(')')?.1.split_whitespace().map(String::from).collect())
+}
+
 /// User and system time of a process so far, in seconds.
 pub fn cpu_s(pid: u32) -> Option<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let fields = process_stat(pid)?;
     let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
     Some(ticks / TICKS_PER_SECOND)
 }

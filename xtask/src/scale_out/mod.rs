@@ -6,6 +6,7 @@
 
 mod bench;
 
+use crate::bench::target::process_stat;
 use crate::{packages, shell};
 use std::path::PathBuf;
 use std::process::Command;
@@ -122,9 +123,7 @@ fn up(settings: &Settings) -> Result<(), String> {
 
 /// When a process began, in the kernel's ticks: with its id, what names it for good. Empty when it is not there.
 fn began(pid: u32) -> String {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    fields.split_whitespace().nth(19).unwrap_or_default().to_string()
+    process_stat(pid).and_then(|fields| fields.into_iter().nth(19)).unwrap_or_default()
 }
 
 /// Ends the proxy first, then the servers as an operator would.
@@ -160,8 +159,7 @@ fn down() -> Result<(), String> {
 
 /// Whether a process has ended and waits for its parent to notice.
 fn is_zombie(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+    process_stat(pid).is_some_and(|fields| fields.first().is_some_and(|state| state == "Z"))
 }
 
 fn run_chaos(settings: &Settings) -> Result<(), String> {
