@@ -33,6 +33,9 @@ pub fn append_text(d: &Datum<'_>, out: &mut Vec<u8>) {
         Datum::UInt(v) => append_uint(v, out),
         Datum::Double(v) => append_double(v, out),
         Datum::Decimal(v) => v.append_text(out),
+        Datum::Date(v) => v.append_text(out),
+        Datum::DateTime(v) => v.append_text(out),
+        Datum::Time(v) => v.append_text(out),
         _ => append_other(d, out),
     }
 }
@@ -41,9 +44,6 @@ pub fn append_text(d: &Datum<'_>, out: &mut Vec<u8>) {
 #[cold]
 fn append_other(d: &Datum<'_>, out: &mut Vec<u8>) {
     match *d {
-        Datum::Date(v) => append_display(v, out),
-        Datum::Time(v) => append_display(v, out),
-        Datum::DateTime(v) => append_display(v, out),
         Datum::Year(v) => append_display(format_args!("{v:04}"), out),
         Datum::Bits(v, bits) => {
             let bytes = usize::from(bits).div_ceil(8).clamp(1, 8);
@@ -53,7 +53,7 @@ fn append_other(d: &Datum<'_>, out: &mut Vec<u8>) {
         Datum::Set(members, v) => members.append_set(v, out),
         Datum::Timestamp(v, fsp) => {
             let utc = crate::time::zone::civil(v, fsp).filter(|_| v != 0);
-            append_display(utc.unwrap_or(crate::DateTime::ZERO.with_fsp(fsp)), out);
+            utc.unwrap_or(crate::DateTime::ZERO.with_fsp(fsp)).append_text(out);
         }
         Datum::Json(bytes) => crate::json::append_text(bytes, out),
         Datum::Null
@@ -61,7 +61,10 @@ fn append_other(d: &Datum<'_>, out: &mut Vec<u8>) {
         | Datum::Int(_)
         | Datum::UInt(_)
         | Datum::Double(_)
-        | Datum::Decimal(_) => {}
+        | Datum::Decimal(_)
+        | Datum::Date(_)
+        | Datum::DateTime(_)
+        | Datum::Time(_) => {}
     }
 }
 

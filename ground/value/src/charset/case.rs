@@ -9,6 +9,7 @@
 use super::{Charset, latin1};
 use crate::Collation;
 use crate::collation::utf8;
+use std::borrow::Cow;
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,19 +123,31 @@ impl Collation {
         }
     }
 
-    /// `s` in upper case.
+    /// `s` in upper case, in place where it can be.
     #[must_use]
-    pub fn upper(self, s: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(s.len());
-        self.change_case(Case::Upper, s, &mut out);
-        out
+    pub fn upper<'s>(self, s: impl Into<Cow<'s, [u8]>>) -> Vec<u8> {
+        self.changed(Case::Upper, s.into())
     }
 
-    /// `s` in lower case.
+    /// `s` in lower case, in place where it can be.
     #[must_use]
-    pub fn lower(self, s: &[u8]) -> Vec<u8> {
+    pub fn lower<'s>(self, s: impl Into<Cow<'s, [u8]>>) -> Vec<u8> {
+        self.changed(Case::Lower, s.into())
+    }
+
+    fn changed(self, case: Case, s: Cow<'_, [u8]>) -> Vec<u8> {
+        let charset = self.charset();
+        let is_utf8 = matches!(charset, Charset::Utf8mb3 | Charset::Utf8mb4);
+        if charset == Charset::Ascii || is_utf8 && s.is_ascii() {
+            let mut text = s.into_owned();
+            match case {
+                Case::Upper => text.make_ascii_uppercase(),
+                Case::Lower => text.make_ascii_lowercase(),
+            }
+            return text;
+        }
         let mut out = Vec::with_capacity(s.len());
-        self.change_case(Case::Lower, s, &mut out);
+        self.change_case(case, &s, &mut out);
         out
     }
 }

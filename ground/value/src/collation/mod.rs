@@ -414,7 +414,9 @@ impl Collation {
             Weights::Unicode520 => {
                 pad::each_stripped(uca::weights_520(s), uca::SPACE_520, &mut mix);
             }
-            Weights::Unicode900(levels) => uca::each(s, levels, &mut mix),
+            Weights::Unicode900(levels) => {
+                uca::each(s, levels, |ws| ws.iter().copied().for_each(&mut mix));
+            }
         }
         h ^ (h >> 32)
     }

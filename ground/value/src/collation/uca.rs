@@ -318,22 +318,67 @@ fn secondary(a: &[u8], b: &[u8]) -> Ordering {
     Scanner::<Secondary900>::new(a).cmp(Scanner::<Secondary900>::new(b))
 }
 
-/// Every weight of 9.0.0, level by level, with a zero between two levels.
+/// Every weight of 9.0.0, level by level, with a zero between two levels; many at a time where the text is ASCII.
 #[inline]
-pub(super) fn each(s: &[u8], levels: Levels, mut each: impl FnMut(u16)) {
-    Scanner::<Primary900>::new(s).for_each(&mut each);
+pub(super) fn each(s: &[u8], levels: Levels, mut each: impl FnMut(&[u16])) {
+    level::<Primary900>(s, &mut each);
     if matches!(levels, Levels::Two | Levels::Three) {
-        each(0);
-        Scanner::<Secondary900>::new(s).for_each(&mut each);
+        each(&[0]);
+        level::<Secondary900>(s, &mut each);
     }
     if matches!(levels, Levels::Three) {
-        each(0);
-        Scanner::<Tertiary900>::new(s).for_each(&mut each);
+        each(&[0]);
+        level::<Tertiary900>(s, &mut each);
     }
+}
+
+/// The weights of one level, in order.
+#[inline]
+fn level<L: Level>(mut s: &[u8], each: &mut impl FnMut(&[u16])) {
+    while !s.is_empty() {
+        s = ascii_weights::<L>(s, each);
+        // What follows is another character, one without weight, or the text's last few.
+        let (end, _) = s.split_at(s.len().min(STEP));
+        let mut scanner = Scanner::<L>::new(s);
+        while scanner.at < scanner.end || s.len() - scanner.rest.len() < end.len() {
+            match scanner.next() {
+                Some(w) => each(&[w]),
+                None => return,
+            }
+        }
+        s = scanner.rest;
+    }
+}
+
+/// Characters that are weighed at once.
+const STEP: usize = 8;
+/// The bits that no ASCII character has.
+const NOT_ASCII: u64 = 0x8080_8080_8080_8080;
+
+/// Weighs the ASCII characters that `s` begins with as long as each has a weight; what is left.
+#[inline]
+fn ascii_weights<'a, L: Level>(s: &'a [u8], each: &mut impl FnMut(&[u16])) -> &'a [u8] {
+    let (steps, _) = s.as_chunks::<STEP>();
+    for (n, chars) in steps.iter().enumerate() {
+        let mut ws = [0; STEP];
+        let mut least = u16::MAX;
+        for (w, c) in ws.iter_mut().zip(chars) {
+            *w = L::ASCII[usize::from(*c & 0x7F)];
+            least = least.min(*w);
+        }
+        if u64::from_ne_bytes(*chars) & NOT_ASCII != 0 || least == 0 {
+            return &s[n * STEP..];
+        }
+        each(&ws);
+    }
+    &s[steps.len() * STEP..]
 }
 
 /// Appends the weights, big-endian: memcmp order is the collation's order.
 pub(super) fn sort_key(s: &[u8], levels: Levels, out: &mut Vec<u8>) {
     out.reserve(2 * s.len());
-    each(s, levels, |w| out.extend_from_slice(&w.to_be_bytes()));
+    each(s, levels, |ws| match ws.first_chunk::<STEP>() {
+        Some(ws) => out.extend_from_slice(ws.map(u16::to_be_bytes).as_flattened()),
+        None => ws.iter().for_each(|w| out.extend_from_slice(&w.to_be_bytes())),
+    });
 }

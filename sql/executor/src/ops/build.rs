@@ -288,6 +288,7 @@ impl<'p> Builder<'_, 'p> {
                     rows: None,
                     at: 0,
                     rounds: 0,
+                    rounds_max: 0,
                 })
             }
             _ => return Err(super::internal("not a set operation")),

@@ -33,6 +33,8 @@ pub struct Recursive<'p> {
     pub(super) rows: Option<RowStore>,
     pub(super) at: usize,
     pub(super) rounds: u64,
+    /// More of them than `cte_max_recursion_depth` are an error.
+    pub(super) rounds_max: u64,
 }
 
 impl<'p> Recursive<'p> {
@@ -82,14 +84,9 @@ impl<'p> Recursive<'p> {
         working[self.recursion] = Some(Rc::new(RefCell::new(rows)));
     }
 
-    fn check_rounds(&mut self, run: &mut Run<'_>) -> Result<(), SqlError> {
+    fn check_rounds(&mut self) -> Result<(), SqlError> {
         self.rounds += 1;
-        let most = match run.env.system_variable(false, "cte_max_recursion_depth") {
-            Ok(OwnedDatum::UInt(n)) => n,
-            Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
-            _ => 1000,
-        };
-        if self.rounds > most {
+        if self.rounds > self.rounds_max {
             return Err(ExecError::TooManyRounds(self.rounds).into());
         }
         Ok(())
@@ -101,6 +98,11 @@ impl Operator for Recursive<'_> {
         self.leaf.open(frame);
         self.table.clear();
         (self.at, self.rounds) = (0, 0);
+        self.rounds_max = match run.env.system_variable(false, "cte_max_recursion_depth") {
+            Ok(OwnedDatum::UInt(n)) => n,
+            Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
+            _ => 1000,
+        };
         let rows = self.round(true, run, frame)?;
         self.rows = Some(rows);
         Ok(())
@@ -118,7 +120,7 @@ impl Operator for Recursive<'_> {
             let Some(given) = self.rows.take().filter(|rows| rows.len() > 0) else {
                 return Ok(false);
             };
-            self.check_rounds(run)?;
+            self.check_rounds()?;
             self.set_working(given, run.st);
             self.rows = Some(self.round(false, run, frame)?);
             self.at = 0;

@@ -8,7 +8,11 @@ use crate::build::Derive;
 use crate::eval::Value;
 use crate::tree::{Extra, OwnedDatum};
 use crate::{SqlError, WarningLevel};
+use std::borrow::Cow;
 use value::{ColumnType, Datum};
+
+/// Room for the text of what is no text.
+const NUMBER_BYTES: usize = 24;
 
 pub static FUNCTIONS: &[Function] = &[
     function("concat", (1, MANY), joined, concat, "its arguments joined; NULL if one is NULL"),
@@ -273,7 +277,17 @@ fn concat<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if c.len() == 1 {
         return Ok(first.into());
     }
-    let mut out = first.into_owned();
+    let more = (1..c.len()).map(|n| c.datum(n).as_bytes().map_or(NUMBER_BYTES, <[u8]>::len));
+    let more = more.sum();
+    let mut out = match first {
+        Cow::Owned(text) => text,
+        Cow::Borrowed(text) => {
+            let mut out = Vec::with_capacity(text.len() + more);
+            out.extend_from_slice(text);
+            out
+        }
+    };
+    out.reserve(more);
     for n in 1..c.len() {
         append_text(&c.args[n].get(), &c.site.types[n], &mut out);
     }
@@ -337,12 +351,12 @@ fn char_of<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn lower<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let text = c.text(0);
-    Ok(c.collation().lower(&text).into())
+    Ok(c.collation().lower(text).into())
 }
 
 fn upper<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let text = c.text(0);
-    Ok(c.collation().upper(&text).into())
+    Ok(c.collation().upper(text).into())
 }
 
 fn reverse<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

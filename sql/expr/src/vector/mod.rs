@@ -1,11 +1,19 @@
-//! Arithmetic of numbers over many rows at once.
+//! Numbers, conditions and choices between them over many rows at once: arithmetic here and in [`numbers`], comparisons,
+//! AND, OR, NOT, CASE, IF, COALESCE and the parts of dates in [`logic`].
 //!
-//! 1. A vector's values are those of [`crate::eval`], of the same type and scale. 2. Nothing here can end in an
+//! 1. A vector's values are those of [`crate::eval`], of the same type and scale; where CASE has results of several
+//!    scales, all of them have the largest. What is true is 1, what is false 0, what is unknown NULL. 2. Nothing here can end in an
 //!    error or a warning: where the digits of the operands' types do not say that every result fits 128 bits,
 //!    their values do; where a result does not, or may lie outside of BIGINT or DOUBLE, [`Program::run`]
-//!    answers `false`, and the rows are to be evaluated one by one. 3. What two expressions have in common is computed once.
+//!    answers `false`, and the rows are to be evaluated one by one. 3. What two expressions have in common is computed once. 4. All
+//!    results of a CASE are computed for all rows: by rule 2 that is not seen.
 
-use crate::tree::{Arithmetic, Column, Expr};
+mod logic;
+mod numbers;
+
+use crate::tree::{Arithmetic, Column, Comparison, Expr};
+use logic::Part;
+use numbers::{arithmetic, exact, fits, greatest};
 use value::row::gather::{
     NARROW_DIGITS, Nulls, Numbers, Vector, WIDE_DIGITS, digits_of, vector_of,
 };
@@ -38,6 +46,21 @@ enum Step {
     /// Times a power of ten.
     Scale(usize, u32),
     Arith(Arithmetic, usize, usize),
+    /// The remainder of division by a number that is not 0.
+    Remainder(usize, i128),
+    /// A part of a date.
+    Part(Part, usize),
+    /// Of numbers with equally many digits behind the point, of doubles, or of dates.
+    Compare(Comparison, usize, usize),
+    And(usize, usize),
+    Or(usize, usize),
+    Not(usize),
+    /// Whether a number is not 0.
+    Truth(usize),
+    /// Whether it is NULL, or with `true` whether it is not.
+    IsNull(usize, bool),
+    /// The second where the first is true, elsewhere the third; `None` is NULL.
+    Choice(usize, usize, Option<usize>),
 }
 
 /// What is known of a vector before it is there.
@@ -68,12 +91,15 @@ pub struct Program {
     leaf: u16,
     steps: Vec<(Step, Shape)>,
     vectors: Vec<Vector>,
+    /// Vectors of choices between kinds of numbers: row by row each is of the kind that was chosen, which decides how it is
+    /// computed with.
+    mixed: Vec<usize>,
 }
 
 impl Program {
     /// Without expressions, over this leaf of the block.
     pub fn new(leaf: u16) -> Program {
-        Program { leaf, steps: Vec::new(), vectors: Vec::new() }
+        Program { leaf, steps: Vec::new(), vectors: Vec::new(), mixed: Vec::new() }
     }
 
     /// Adds an expression; answers the number of its vector, or `None`: it is evaluated row by row.
@@ -83,6 +109,7 @@ impl Program {
         if found.is_none() {
             self.steps.truncate(before);
             self.vectors.truncate(before);
+            self.mixed.retain(|n| *n < before);
         }
         found
     }
@@ -99,7 +126,7 @@ impl Program {
                 let b = self.compile(b, layout, params)?;
                 self.arithmetic(*op, a, b)
             }
-            _ => None,
+            _ => self.other(expr, layout, params),
         }
     }
 
@@ -131,6 +158,7 @@ impl Program {
             Datum::Int(v) => (Form::Int, i128::from(v)),
             Datum::UInt(v) => (Form::UInt, i128::from(v)),
             Datum::Decimal(v) => (Form::Decimal(v.scale()), v.unscaled()?),
+            Datum::Date(v) => (Form::Date, v.packed().into()),
             Datum::Double(v) => {
                 let shape = Shape { form: Form::Double, digits: 0 };
                 return Some(self.push(Step::Double(v), shape));
@@ -155,6 +183,9 @@ impl Program {
 
     fn arithmetic(&mut self, op: Arithmetic, a: usize, b: usize) -> Option<usize> {
         let (x, y) = (self.steps[a].1, self.steps[b].1);
+        if self.mixed.contains(&a) || self.mixed.contains(&b) {
+            return None;
+        }
         let form = match (x.form, y.form) {
             (Form::Double, Form::Double) => {
                 let shape = Shape { form: Form::Double, digits: 0 };
@@ -261,6 +292,7 @@ impl Program {
                 }
                 return fits(out, *shape).then_some(());
             }
+            ref step => logic::compute(step, before, out)?,
         }
         Some(())
     }
@@ -297,89 +329,5 @@ impl Program {
     /// Memory it takes, in bytes.
     pub fn bytes(&self) -> usize {
         self.vectors.iter().map(Vector::bytes).sum()
-    }
-}
-
-/// Numbers as wide ones.
-trait Exact: Copy {
-    fn wide(self) -> i128;
-}
-
-impl Exact for i64 {
-    #[inline]
-    fn wide(self) -> i128 {
-        self.into()
-    }
-}
-
-impl Exact for i128 {
-    #[inline]
-    fn wide(self) -> i128 {
-        self
-    }
-}
-
-fn arithmetic(
-    a: &Vector,
-    b: &Vector,
-    of_exact: impl Fn(i128, i128) -> i128,
-    of_doubles: impl Fn(f64, f64) -> f64,
-    out: &mut Vector,
-) -> Option<()> {
-    match (&a.numbers, &b.numbers, &mut out.numbers) {
-        (Numbers::Doubles(a), Numbers::Doubles(b), Numbers::Doubles(out)) => {
-            out.clear();
-            out.extend(a.iter().zip(b).map(|(a, b)| of_doubles(*a, *b)));
-            Some(())
-        }
-        (a, b, _) => exact(a, b, of_exact, out),
-    }
-}
-
-fn exact(a: &Numbers, b: &Numbers, f: impl Fn(i128, i128) -> i128, out: &mut Vector) -> Option<()> {
-    let out = &mut out.numbers;
-    match (a, b) {
-        (Numbers::Narrow(a), Numbers::Narrow(b)) => pairs(a, b, f, out),
-        (Numbers::Narrow(a), Numbers::Wide(b)) => pairs(a, b, f, out),
-        (Numbers::Wide(a), Numbers::Narrow(b)) => pairs(a, b, f, out),
-        (Numbers::Wide(a), Numbers::Wide(b)) => pairs(a, b, f, out),
-        _ => return None,
-    }
-    Some(())
-}
-
-#[inline]
-fn pairs<A: Exact, B: Exact>(a: &[A], b: &[B], f: impl Fn(i128, i128) -> i128, out: &mut Numbers) {
-    let values = a.iter().zip(b).map(|(a, b)| f(a.wide(), b.wide()));
-    match out {
-        Numbers::Narrow(out) => {
-            out.clear();
-            out.extend(values.map(|v| v as i64));
-        }
-        Numbers::Wide(out) => {
-            out.clear();
-            out.extend(values);
-        }
-        Numbers::Doubles(_) => {}
-    }
-}
-
-/// The greatest magnitude; that of doubles, which need no check, is 0.
-fn greatest(numbers: &Numbers) -> i128 {
-    match numbers {
-        Numbers::Narrow(all) => all.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0).into(),
-        Numbers::Wide(all) => all.iter().map(|v| v.saturating_abs()).max().unwrap_or(0),
-        Numbers::Doubles(_) => 0,
-    }
-}
-
-/// Whether every result is a value of its type.
-fn fits(vector: &Vector, shape: Shape) -> bool {
-    match (&vector.numbers, shape.form) {
-        (Numbers::Doubles(all), _) => all.iter().all(|v| v.is_finite()),
-        (Numbers::Narrow(all), Form::UInt) => all.iter().all(|v| *v >= 0),
-        (Numbers::Wide(all), Form::UInt) => all.iter().all(|v| u64::try_from(*v).is_ok()),
-        (Numbers::Wide(all), Form::Int) => all.iter().all(|v| i64::try_from(*v).is_ok()),
-        _ => true,
     }
 }
