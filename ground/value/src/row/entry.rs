@@ -132,6 +132,9 @@ impl EntryRows {
     ) -> bool {
         out.clear();
         out.extend_from_slice(&self.empty);
+        if wanted.steps == 0 {
+            return true;
+        }
         let (mut left, mut steps, mut rest) = (wanted.steps, &self.steps[..], key);
         if left.trailing_zeros() as usize >= self.own {
             // Nothing of the index's own parts.

@@ -32,6 +32,13 @@ impl AsMut<Accumulator> for State {
 }
 
 impl State {
+    /// Adds so many rows to a COUNT(*).
+    pub fn count(&mut self, rows: u64) {
+        if let Accumulator::Count(count) = &mut self.accumulator {
+            *count += rows;
+        }
+    }
+
     /// Adds the frame's row; answers by how many bytes the state has grown.
     ///
     /// # Errors

@@ -132,6 +132,8 @@ pub struct Batches<'p> {
     /// Columns that are the keys; `None`: there are other keys.
     keys: Option<Vec<usize>>,
     remembered: Remembered,
+    /// All that is asked is how many rows there are.
+    only_counts: bool,
     /// The group of each row of the batch.
     groups: Vec<u32>,
     /// The next row of a batch that is gone through one by one.
@@ -177,8 +179,21 @@ impl<'p> Batches<'p> {
             return None;
         }
         let remembered = Remembered { none: sorted, ..Remembered::default() };
+        let all_count = vectors.parts.iter().all(|part| *part == Part::Count);
+        let only_counts = all_count && group.keys.is_empty() && !read.predicate().has_rest();
         let (batch, groups, at) = Default::default();
-        Some(Batches { group, read, layout, batch, vectors, keys, remembered, groups, at })
+        Some(Batches {
+            group,
+            read,
+            layout,
+            batch,
+            vectors,
+            keys,
+            remembered,
+            only_counts,
+            groups,
+            at,
+        })
     }
 
     /// Begins anew.
@@ -219,6 +234,9 @@ impl<'p> Batches<'p> {
     ) -> Result<bool, SqlError> {
         let sorted = self.group.strategy == GroupStrategy::Sorted;
         frame.leaves[usize::from(self.read.leaf())].null = false;
+        if self.only_counts {
+            return self.count(groups, pass, run, frame);
+        }
         if sorted && self.at < self.batch.len() {
             return self.one_by_one(groups, pass, run, frame);
         }
@@ -244,6 +262,26 @@ impl<'p> Batches<'p> {
         }
         self.charge(groups, pass)?;
         Ok(true)
+    }
+
+    /// Counts all rows that are left, for the only group.
+    fn count(
+        &mut self,
+        groups: &mut Groups<'_>,
+        pass: &mut Pass,
+        run: &mut Run<'_>,
+        frame: &Frame,
+    ) -> Result<bool, SqlError> {
+        let rows = self.read.count_left(run)?;
+        if rows > 0
+            && let Some(number) = groups.number(pass, run, frame)?
+        {
+            let calls = self.vectors.parts.len();
+            for state in &mut groups.states[number * calls..(number + 1) * calls] {
+                state.count(rows);
+            }
+        }
+        Ok(rows > 0)
     }
 
     /// Adds rows of the batch one by one until a group is done.

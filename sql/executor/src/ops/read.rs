@@ -220,6 +220,21 @@ impl<'p> ReadTable<'p> {
         filled.map(|_| ())
     }
 
+    /// How many rows are left that pass the tests; they are read, but not kept.
+    ///
+    /// # Errors
+    /// Whatever reading may end in.
+    pub fn count_left(&mut self, run: &mut Run<'_>) -> Result<u64, SqlError> {
+        let table = run.st.tables.table(self.read.table);
+        let (mut rows, mut bytes) = (0, Vec::new());
+        let none_is_last = &mut |_: &[u8]| {
+            rows += 1;
+            false
+        };
+        self.step(run, table, &mut bytes, none_is_last)?;
+        Ok(rows)
+    }
+
     /// The conditions on its rows.
     pub fn predicate(&self) -> &PushedPredicate<'p> {
         &self.predicate

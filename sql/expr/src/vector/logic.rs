@@ -5,10 +5,11 @@
 
 use super::numbers::Exact;
 use super::{Form, Program, Shape, Step};
+use crate::functions::AS_ALIKE;
 use crate::tree::{Arithmetic, CallSite, Comparison, Expr, Extra, Truth};
 use value::row::gather::{NARROW_DIGITS, Nulls, Numbers, Vector};
 use value::time::Unit;
-use value::{Datum, RowLayout};
+use value::{ColumnType, Datum, Kind, RowLayout};
 
 /// What of a date is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,10 @@ impl Program {
                 }
                 Some(choice)
             }
+            (_, [value]) if site.function == &AS_ALIKE => {
+                let value = self.compile(value, layout, params)?;
+                self.alike_of_type(value, &site.ty)
+            }
             (_, [date]) => {
                 let part = Part::of(site)?;
                 let date = self.compile(date, layout, params)?;
@@ -104,6 +109,27 @@ impl Program {
                 let shape = Shape { form: Form::Int, digits };
                 let is_date = self.steps[date].1.form == Form::Date;
                 is_date.then(|| self.push(Step::Part(part, date), shape))
+            }
+            _ => None,
+        }
+    }
+
+    /// An exact number as one of a type that has room for each of its values.
+    fn alike_of_type(&mut self, n: usize, ty: &ColumnType) -> Option<usize> {
+        let (step, shape) = self.steps[n].clone();
+        let whole = shape.digits.saturating_sub(shape.scale().into());
+        match (shape.form, ty.kind) {
+            (Form::Int, kind) if kind.is_int() && !ty.unsigned => Some(n),
+            (Form::UInt, kind) if kind.is_int() && ty.unsigned => Some(n),
+            (Form::Int, kind) if kind.is_int() => match step {
+                Step::Exact(v @ 0..) => self.exact(v, Form::UInt),
+                _ => None,
+            },
+            (Form::Int | Form::UInt | Form::Decimal(_), Kind::Decimal)
+                if shape.scale() < ty.decimals
+                    && whole <= ty.length.saturating_sub(ty.decimals.into()) =>
+            {
+                self.scaled(n, ty.decimals)
             }
             _ => None,
         }

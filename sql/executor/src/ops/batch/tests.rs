@@ -86,6 +86,20 @@ fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     Expr::Call(Box::new(CallSite { function, arguments, types, ty, collation, extra: Extra::None }))
 }
 
+/// A value as one of the type that several have.
+fn alike(value: Expr, ty: ColumnType) -> Expr {
+    let function = &expr::functions::AS_ALIKE;
+    let (types, collation) = (vec![ty], Collation::default());
+    let arguments = vec![value];
+    Expr::Call(Box::new(CallSite { function, arguments, types, ty, collation, extra: Extra::None }))
+}
+
+fn alike_type() -> impl Strategy<Value = ColumnType> {
+    let decimals = [(12, 2), (15, 4), (22, 2), (30, 8)].map(|(p, s)| ColumnType::decimal(p, s));
+    let ints = [false, true].map(|unsigned| ColumnType::int(Kind::BigInt, unsigned));
+    prop::sample::select(decimals.into_iter().chain(ints).collect::<Vec<_>>())
+}
+
 fn any_number() -> impl Strategy<Value = Expr> {
     let parts = ["year", "quarter", "month", "day", "dayofmonth"].map(str::to_string);
     let date = types().iter().position(|ty| ty.kind == Kind::Date).unwrap();
@@ -108,6 +122,7 @@ fn any_number() -> impl Strategy<Value = Expr> {
             1 => (prop::collection::vec(branch, 1..3), other)
                 .prop_map(|(branches, other)| Expr::Case(branches, other.map(Box::new))),
             1 => three.prop_map(|(a, b, c)| call("if", vec![a, b, c])),
+            1 => (inner.clone(), alike_type()).prop_map(|(a, ty)| alike(a, ty)),
             1 => (inner.clone(), inner.clone()).prop_map(|(a, b)| call("ifnull", vec![a, b])),
             1 => prop::collection::vec(inner, 1..4).prop_map(|all| call("coalesce", all)),
             1 => any_condition(),
