@@ -5,6 +5,7 @@
 //!    memory, the name stands in tables. Without `--peer`, Limpid alone is measured; `sysbench` takes several peers.
 //!    Missing tables are prepared.
 
+mod breadth;
 mod connections;
 mod connects;
 mod larger_than_pool;
@@ -36,6 +37,7 @@ usage: cargo xtask bench NAME [options]
   pfs-levels        what each level of the Performance Schema costs, in instructions; builds two more binaries
   locks             metadata locks and table cache: instructions, and ways of locking against each other
   statements        user instructions of statements; LIMPID_BINARY names another binary
+  breadth           35 everyday statements: processor time beside the peer's, answers compared
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
 options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD] [--null]";
@@ -71,6 +73,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         Some("pfs-levels") => pfs_levels::run,
         Some("locks") => locks::run,
         Some("statements") => statements::run,
+        Some("breadth") => breadth::run,
         Some("tpch") => tpch::run,
         _ => return Err(USAGE.into()),
     };
