@@ -20,6 +20,11 @@ use client::Client;
 
 /// The last sample of a cell comes no earlier than so much before its end.
 const ABOUT_S: f64 = 0.5;
+/// Instruments that count waits: those that are on, and here all of them.
+const INSTRUMENTS: &str = "SELECT NAME FROM performance_schema.setup_instruments \
+    WHERE ENABLED = 'YES' OR @@version_comment = 'Limpid'";
+/// A server has no variable of this name.
+const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// A server with what the lab holds of it.
 struct Started {
@@ -185,13 +190,15 @@ impl Run<'_> {
     /// Does what a setting says; the inner error is what the server does not have.
     fn set(&mut self, server: usize, setting: &Setting) -> Result<Result<(), String>, String> {
         let Started { server, control, .. } = &mut self.servers[server];
-        for sql in setting.sql {
+        let resets = setting.resets.iter().map(|sql| (sql, true));
+        for (sql, is_reset) in resets.chain(setting.sql.iter().map(|sql| (sql, false))) {
             if let Some(variable) = variable_of(sql) {
                 server.remember(control, variable);
             }
             match control.run(sql) {
                 Ok(_) => {}
                 Err(failure) if failure.is_lost() => return Err(server.told(&failure)),
+                Err(failure) if is_reset && failure.number == UNKNOWN_VARIABLE => {}
                 Err(failure) => return Ok(Err(format!("`{sql}`: {failure}"))),
             }
         }
@@ -310,7 +317,8 @@ fn variable_of(sql: &str) -> Option<&str> {
 /// A setting in words.
 fn words(setting: &Setting) -> String {
     let mut words: Vec<String> = setting.options.iter().map(|o| (*o).to_string()).collect();
-    words.extend(setting.sql.iter().map(|sql| sql.trim_start_matches("SET GLOBAL ").to_string()));
+    let sql = setting.resets.iter().chain(setting.sql);
+    words.extend(sql.map(|sql| sql.trim_start_matches("SET GLOBAL ").to_string()));
     if setting.pin != pin::Pin::All {
         words.push(setting.pin.words());
     }
@@ -323,7 +331,7 @@ fn words(setting: &Setting) -> String {
 fn described(name: &str, options: &[&str], server: &Server, control: &mut Client) -> Described {
     let rows = control.query("SHOW GLOBAL VARIABLES").unwrap_or_default();
     let pairs = rows.texts().filter_map(|row| <[String; 2]>::try_from(row).ok());
-    let known = control.query("SELECT NAME FROM performance_schema.setup_instruments");
+    let known = control.query(INSTRUMENTS);
     Described {
         instruments: known.unwrap_or_default().texts().flatten().collect(),
         name: [&[name], options].concat().join(" "),

@@ -123,7 +123,7 @@ pub struct Described {
     pub version: String,
     /// All its variables.
     pub variables: Vec<(String, String)>,
-    /// Names of its instruments; none where it has no Performance Schema.
+    /// Names of its instruments that count waits; none where it has no Performance Schema.
     pub instruments: Vec<String>,
 }
 

@@ -1,5 +1,6 @@
 //! How figures are computed from cells, and judged.
 
+use crate::cells::is_build;
 use crate::experiments::{Aim, At, Check, Figure, Measure, Users};
 use crate::outcome::{Cell, Finding, Outcome, Verdict};
 use crate::stats::{Estimate, deviation, median};
@@ -157,13 +158,13 @@ impl Judge<'_> {
         }
     }
 
-    /// The column of a setting: the subject's own, or that of the build that the setting needs.
+    /// The column of a setting: the subject's own, or, for a build, that of the build that the setting needs.
     fn column(&self, setting: &str) -> Result<usize, String> {
         let columns = || self.outcome.columns.iter();
         let own = columns().position(|c| c.setting == setting && c.subject == self.subject);
-        let any = || columns().position(|c| c.setting == setting && !c.is_peer);
-        let is_own_known = columns().any(|c| c.subject == self.subject);
-        own.or_else(|| is_own_known.then(any).flatten())
+        let of_build = || columns().position(|c| c.setting == setting && is_build(&c.subject));
+        let is_peer = columns().any(|c| c.subject == self.subject && c.is_peer);
+        own.or_else(|| if is_peer { None } else { of_build() })
             .ok_or_else(|| format!("there is no setting {setting:?}"))
     }
 
@@ -188,7 +189,7 @@ impl Judge<'_> {
         let known = self.outcome.servers.get(server).map(|server| &server.instruments);
         match known.is_some_and(|known| known.iter().any(|name| name.contains(event))) {
             true => Ok(()),
-            false => Err(format!("the server has no instrument with {event:?} in its name")),
+            false => Err(format!("the server counts no waits with {event:?} in their names")),
         }
     }
 

@@ -44,12 +44,10 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         rows: &[],
         kind: Kind::Cells(Cells {
             settings: &[
-                Setting::named("nobody").sql(&["SET GLOBAL limpid_ddl_wait = slices"]),
-                Setting::named("ALTER waits")
-                    .sql(&["SET GLOBAL limpid_ddl_wait = slices"])
-                    .beside(Beside::Alter),
+                Setting::named("nobody"),
+                Setting::named("ALTER waits").beside(Beside::Alter),
                 Setting::named("ALTER waits in a queue")
-                    .sql(&["SET GLOBAL limpid_ddl_wait = queue"])
+                    .options(&["--limpid-ddl-wait=queue"])
                     .beside(Beside::Alter),
             ],
             workloads: &[Workload::PointSelectHot],

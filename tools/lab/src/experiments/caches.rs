@@ -21,9 +21,9 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[Experiment {
     rows: &[21, 22, 23, 24],
     kind: Kind::Cells(Cells {
         settings: &[
-            Setting::named("8000").sql(&[LARGE, LOCAL, DEF]),
-            Setting::named("400").sql(&[MIDDLE, LOCAL, DEF]),
-            Setting::named("100").sql(&[SMALL, LOCAL, DEF]),
+            Setting::named("8000").sql(&[LARGE]).resets(&[LOCAL, DEF]),
+            Setting::named("400").sql(&[MIDDLE]).resets(&[LOCAL, DEF]),
+            Setting::named("100").sql(&[SMALL]).resets(&[LOCAL, DEF]),
             Setting::named("1 instance, shared").options(ONE).sql(&[LARGE, SHARED, DEF]),
             Setting::named("16 instances, shared").options(MANY).sql(&[LARGE, SHARED, DEF]),
             Setting::named("100, 1 instance, shared").options(ONE).sql(&[SMALL, SHARED, DEF]),

@@ -225,7 +225,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         rows: &[18, 19],
         kind: Kind::Cells(Cells {
             settings: &[
-                Setting::named("without").sql(&["SET GLOBAL limpid_grant_lock = OFF"]),
+                Setting::named("without").resets(&["SET GLOBAL limpid_grant_lock = OFF"]),
                 Setting::named("with the latch").sql(&["SET GLOBAL limpid_grant_lock = ON"]),
             ],
             workloads: &[Workload::PointSelect],

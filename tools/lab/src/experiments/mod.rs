@@ -81,6 +81,8 @@ pub struct Setting {
     pub options: &'static [&'static str],
     /// Statements before each cell.
     pub sql: &'static [&'static str],
+    /// Statements before those, which set back what other settings change: a server without these variables needs none of it.
+    pub resets: &'static [&'static str],
     /// The name of a `--binary NAME=PATH` that it needs; empty: whichever binary is measured.
     pub build: &'static str,
     /// Which cores server and client run on.
@@ -92,7 +94,15 @@ pub struct Setting {
 impl Setting {
     /// A setting that changes nothing.
     pub const fn named(name: &'static str) -> Setting {
-        Setting { name, options: &[], sql: &[], build: "", pin: Pin::All, beside: Beside::Nothing }
+        Setting {
+            name,
+            options: &[],
+            sql: &[],
+            resets: &[],
+            build: "",
+            pin: Pin::All,
+            beside: Beside::Nothing,
+        }
     }
 
     const fn options(self, options: &'static [&'static str]) -> Setting {
@@ -101,6 +111,10 @@ impl Setting {
 
     const fn sql(self, sql: &'static [&'static str]) -> Setting {
         Setting { sql, ..self }
+    }
+
+    const fn resets(self, resets: &'static [&'static str]) -> Setting {
+        Setting { resets, ..self }
     }
 
     const fn build(self, build: &'static str) -> Setting {

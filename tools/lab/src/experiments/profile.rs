@@ -29,7 +29,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         rows: &[34],
         kind: Kind::Cells(Cells {
             settings: &[
-                Setting::named("default").options(SINGLE).sql(DEFAULT),
+                Setting::named("default").options(SINGLE).resets(DEFAULT),
                 Setting::named("every shared path").options(SINGLE).sql(FORCED),
             ],
             workloads: &[Workload::StarSelect],

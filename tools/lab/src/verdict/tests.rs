@@ -82,7 +82,7 @@ fn what_is_not_there_says_so() {
     assert!(reason(Measure::Flatness("a")).contains("two levels"));
     assert_eq!(reason(Measure::Not("why")), "why");
     let waits = Measure::WaitSeconds(at("a"), "mutex/sql/MDL_map");
-    assert!(reason(waits).contains("no instrument with"));
+    assert!(reason(waits).contains("counts no waits with"));
     outcome.servers.push(Described {
         instruments: vec!["wait/synch/mutex/sql/MDL_map::mutex".into()],
         ..Described::default()
@@ -106,4 +106,18 @@ fn counts_of_instances_and_peers() {
     assert_eq!(value(Measure::Collapse("a")), 0.75);
     assert_eq!(value(Measure::BesidePeer("a", Users::Most)), 1.5);
     assert_eq!(value(Measure::BesidePeer("a", Users::Least)), 2.0);
+    // What a peer does not have is not made up for it from others' figures.
+    for measure in [Measure::Flatness("a"), Measure::BesidePeer("a", Users::Most)] {
+        let of_peer = judge(&outcome, &Check { row: 1, what: "", measure, aim: Aim::None }, "peer");
+        assert!(matches!(of_peer.verdict, Verdict::NotMeasured(_)), "{of_peer:?}");
+    }
+    // A build of its own stands in for the setting that needs it.
+    outcome.columns[1].subject = "bare".into();
+    outcome.cells.extend([cell(1, 16, 1, 50.0), cell(1, 16, 2, 50.0)]);
+    let by_build = Measure::Ratio(
+        Figure::Qps,
+        At { users: Users::Least, ..at("a") },
+        At { users: Users::Least, ..at("b") },
+    );
+    assert_eq!(judged(&outcome, by_build, Aim::None).estimate.unwrap().value, 4.0);
 }
