@@ -3,7 +3,7 @@
 //! It begins with the measurement, when all users are prepared, and ends by itself when that is over: users that wait for it go on then.
 
 use crate::data::{SCHEMA, table};
-use crate::interrupt;
+use crate::{interrupt, trace};
 use client::{Client, Dsn, Failure};
 use host::thread::JoinHandle;
 use std::time::Duration;
@@ -15,6 +15,8 @@ pub enum Beside {
     Nothing,
     /// A list of processes, a hundred times a second.
     ProcessLists,
+    /// The server's system calls are counted.
+    Trace,
     /// A transaction that has read the first table stays idle, and an ALTER of that table waits.
     Alter,
 }
@@ -22,28 +24,50 @@ pub enum Beside {
 const BETWEEN_LISTS: Duration = Duration::from_millis(10);
 
 /// Others at work.
-pub struct Others(JoinHandle<Result<(), Failure>>);
+pub struct Others(JoinHandle<Result<Option<f64>, String>>);
 
 impl Beside {
     /// Begins, for a length of time; `None` where nothing is to be done.
     ///
     /// # Errors
     /// There is no room for a thread.
-    pub fn begin(self, dsn: &Dsn, length: Duration) -> Result<Option<Others>, String> {
+    pub fn begin(
+        self,
+        dsn: &Dsn,
+        pid: Option<u32>,
+        length: Duration,
+    ) -> Result<Option<Others>, String> {
         let dsn = dsn.clone();
-        let work: fn(&Dsn, Duration) -> Result<(), Failure> = match self {
-            Beside::Nothing => return Ok(None),
-            Beside::ProcessLists => process_lists,
-            Beside::Alter => alter,
+        let told = |done: Result<(), Failure>| done.map(|()| None).map_err(|e| e.to_string());
+        let work = move || match self {
+            Beside::Nothing => Ok(None),
+            Beside::ProcessLists => told(process_lists(&dsn, length)),
+            Beside::Alter => told(alter(&dsn, length)),
+            Beside::Trace => trace::count(trace::look(pid)?, length).map(Some),
         };
-        let thread = host::thread::spawn("lab_beside", move || work(&dsn, length));
+        if self == Beside::Nothing {
+            return Ok(None);
+        }
+        let thread = host::thread::spawn("lab_beside", work);
         thread.map(|thread| Some(Others(thread))).map_err(|e| format!("a thread: {e}"))
+    }
+
+    /// Whether this can be done to a server.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn look(self, pid: Option<u32>) -> Result<(), String> {
+        match self {
+            Beside::Trace => trace::look(pid).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// Words for tables; empty for nothing.
     pub fn words(self) -> &'static str {
         match self {
             Beside::Nothing => "",
+            Beside::Trace => "strace counts the server's system calls",
             Beside::ProcessLists => "100 process lists a second beside it",
             Beside::Alter => "an ALTER of the table waits for an idle transaction",
         }
@@ -51,13 +75,13 @@ impl Beside {
 }
 
 impl Others {
-    /// Waits for their end.
+    /// Waits for their end; system calls, where they were counted.
     ///
     /// # Errors
     /// What failed.
-    pub fn end(self) -> Result<(), String> {
+    pub fn end(self) -> Result<Option<f64>, String> {
         match self.0.join() {
-            Ok(done) => done.map_err(|failure| format!("what runs beside the load: {failure}")),
+            Ok(done) => done.map_err(|why| format!("what runs beside the load: {why}")),
             Err(_) => Err("what runs beside the load panicked".into()),
         }
     }

@@ -135,7 +135,8 @@ impl Run<'_> {
             return Ok(());
         }
         let server = self.server(subject, setting.options, outcome)?;
-        if let Err(why) = self.set(server, &setting)? {
+        let can_trace = setting.beside.look(self.servers[server].server.pid);
+        if let Err(why) = can_trace.and(self.set(server, &setting)?) {
             outcome.skip(format!("{skipped}: {why}"));
             return Ok(());
         }
@@ -269,7 +270,7 @@ impl Run<'_> {
             if samples.is_empty() {
                 sampler.begin();
                 before = switches();
-                others = setting.beside.begin(&load.dsn, load.length);
+                others = setting.beside.begin(&load.dsn, server.pid, load.length);
             }
             let sample = sampler.sample(counts);
             // Each thread is looked at, so not at every second.
@@ -282,12 +283,12 @@ impl Run<'_> {
             Driver::Own => driver::drive(&load, &mut tick),
             Driver::Sysbench => sysbench::drive(&load, &mut tick),
         };
-        let others = others.and_then(|others| others.map_or(Ok(()), Others::end));
+        let others = others.and_then(|others| others.map_or(Ok(None), Others::end));
         cell.driven = driven.map_err(|why| match why == interrupt::WORD {
             true => why,
             false => format!("{label}, {}, {} users: {why}", workload.name(), cell.users),
         })?;
-        others.map_err(|why| format!("{label}: {why}"))?;
+        cell.system_calls = others.map_err(|why| format!("{label}: {why}"))?;
         cell.holds = sampler.holds();
         cell.switches = before.zip(after).map(|(b, a)| [a[0] - b[0], a[1] - b[1]]);
         cell.switches = cell.switches.filter(|s| s[0] >= 0.0 && s[1] >= 0.0);

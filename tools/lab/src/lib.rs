@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`cli`] and [`plan`] (what is asked for), [`seeds`] (40 figures of the literature), [`experiments`] (a table of
 //! declarations), [`cells`] (rounds of load on servers), [`loops`] and [`recovery`] (programs of their own); below them [`server`], [`data`],
-//! [`workload`], [`beside`], [`driver`] and [`sysbench`], [`sampler`], [`machine`], [`pin`]; above them [`stats`], [`verdict`], [`report`].
+//! [`workload`], [`beside`] and [`trace`], [`driver`] and [`sysbench`], [`sampler`], [`machine`], [`pin`]; above them [`stats`], [`verdict`], [`report`].
 //!
 //! 1. Servers that are started are ended, whatever happens; their folders go with them. 2. A report on disk is valid at any time, also
 //! after Ctrl-C, a server that died, or a disk that was full while the next one was written. 3. Nothing is claimed within twice the noise.
@@ -27,6 +27,7 @@ mod seeds;
 mod server;
 mod stats;
 mod sysbench;
+mod trace;
 mod verdict;
 mod workload;
 

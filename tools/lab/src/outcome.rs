@@ -43,6 +43,8 @@ pub struct Cell {
     pub holds: Vec<Hold>,
     /// Context switches of the server: own wish, and others'.
     pub switches: Option<[f64; 2]>,
+    /// System calls of the server, where they were counted.
+    pub system_calls: Option<f64>,
     /// Memory of the server, in MiB.
     pub resident_mib: Option<f64>,
 }

@@ -151,6 +151,9 @@ impl Judge<'_> {
                 let spent = cell.growth.server?;
                 Some(100.0 * spent.kernel_s / spent.cpu_s()).filter(|share| share.is_finite())
             }),
+            Measure::SystemCalls(at) => {
+                self.estimate(at, |cell| Some(cell.system_calls? / cell.driven.counts.queries))
+            }
             Measure::StatusPerSecond(at, name) => {
                 self.estimate(at, |cell| Some(cell.growth.rate(status(cell, name))))
             }

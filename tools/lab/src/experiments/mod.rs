@@ -228,6 +228,8 @@ pub enum Measure {
     KernelShare(At),
     /// A status variable's growth a second.
     StatusPerSecond(At, &'static str),
+    /// System calls of the server for each query, of a setting that counts them.
+    SystemCalls(At),
     /// Nothing: the reason.
     Not(&'static str),
 }
@@ -248,6 +250,7 @@ impl Measure {
             | Measure::HeldPercent(at, _)
             | Measure::LatchShare(at)
             | Measure::KernelShare(at)
+            | Measure::SystemCalls(at)
             | Measure::StatusPerSecond(at, _) => at.users,
             Measure::BesidePeer(_, users) => *users,
             Measure::Flatness(_) | Measure::Collapse(_) | Measure::Not(_) => return None,

@@ -1,6 +1,7 @@
 //! Where the time goes: shared paths forced against default, and the share of each kind of wait.
 
 use super::{Aim, Cells, Experiment, Figure, Kind, Measure, Setting, Users, at, check};
+use crate::beside::Beside;
 use crate::workload::Workload;
 
 const DEFAULT: &[&str] = &[
@@ -82,7 +83,10 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         title: "share of the time in each kind of lock, and of the kernel, while SELECT * by key runs",
         rows: &[35, 36, 37, 38, 39, 40],
         kind: Kind::Cells(Cells {
-            settings: &[Setting::named("synch").sql(MEASURED)],
+            settings: &[
+                Setting::named("synch").sql(MEASURED),
+                Setting::named("traced").resets(DEFAULT).beside(Beside::Trace),
+            ],
             workloads: &[Workload::StarSelect],
             users: &[32],
             users_quick: &[32],
@@ -109,10 +113,8 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 ),
                 check(
                     38,
-                    "calls of setschedparam, system calls of a query",
-                    Measure::Not(
-                        "not built yet: a count by strace; the gate one_recv_and_one_send counts them in the tests",
-                    ),
+                    "system calls of a query, of all kinds",
+                    Measure::SystemCalls(at("traced", AT)),
                     Aim::None,
                 ),
                 check(

@@ -24,7 +24,9 @@ fn settings_of(measure: &Measure) -> Vec<(&'static str, usize)> {
     match measure {
         Ratio(_, a, b) | Cost(a, b) => vec![(a.setting, a.workload), (b.setting, b.workload)],
         Flatness(name) | Collapse(name) | BesidePeer(name, _) => vec![(name, 0)],
-        Of(_, at) | LatchShare(at) | KernelShare(at) => vec![(at.setting, at.workload)],
+        Of(_, at) | LatchShare(at) | KernelShare(at) | SystemCalls(at) => {
+            vec![(at.setting, at.workload)]
+        }
         Balance(at, _)
         | Instances(at, _)
         | WaitSeconds(at, _)
