@@ -18,7 +18,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 10] = [
+const ALONE: [Campaign; 11] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -58,6 +58,12 @@ const ALONE: [Campaign; 10] = [
         of: &["--test", "many_names"],
         arguments: &["--ignored"],
         variables: &[("LIMPID_NAMES", "1000000")],
+    },
+    // Every experiment. It drives load, so nothing else runs beside it.
+    Campaign {
+        of: &["--test", "lab"],
+        arguments: &["--ignored", "every_experiment_ends", "--test-threads=1"],
+        variables: &[],
     },
     Campaign { of: &["--test", "batches"], arguments: &[], variables: &[("LIMPID_SEEDS", "200")] },
 ];

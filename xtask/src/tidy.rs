@@ -33,7 +33,7 @@ const BANNED: [(&str, &[&str], &str); 8] = [
     ),
     (
         "std::fs::",
-        &["host", "daemon", "tls", "xtask", "testkit"],
+        &["host", "daemon", "tls", "lab", "xtask", "testkit"],
         "host::Disk, which the simulator replaces",
     ),
     ("SystemTime::now", &["host", "instrument", "sync", "xtask", "testkit"], "host::clock"),

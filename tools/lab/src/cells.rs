@@ -1,0 +1,365 @@
+//! Runs an experiment of cells: servers and columns first, then rounds.
+//!
+//! 1. Rounds go A B B A: each second one backwards through the settings, at each level of users. 2. Whatever ends a run early leaves
+//! the cells that are whole, and the reason. 3. A setting that a server does not have is skipped and named, on that server.
+
+use crate::beside::{Beside, Others};
+use crate::data::Wanted;
+use crate::driver::{self, Load};
+use crate::experiments::{Cells, Kind, Setting, all};
+use crate::machine;
+use crate::outcome::{Cell, Column, Described, Outcome};
+use crate::pin::{self, Cores};
+use crate::plan::{Driver, Plan};
+use crate::progress::Progress;
+use crate::report::csv::Csv;
+use crate::sampler::{Growth, Sampler};
+use crate::server::{Server, Subject};
+use crate::{interrupt, sysbench};
+use client::Client;
+
+/// The last sample of a cell comes no earlier than so much before its end.
+const ABOUT_S: f64 = 0.5;
+/// Instruments that count waits: those that are on, and here all of them.
+const INSTRUMENTS: &str = "SELECT NAME FROM performance_schema.setup_instruments \
+    WHERE ENABLED = 'YES' OR @@version_comment = 'Limpid'";
+/// A server has no variable of this name.
+const UNKNOWN_VARIABLE: u16 = 1193;
+
+/// A server with what the lab holds of it.
+struct Started {
+    subject: String,
+    options: &'static [&'static str],
+    server: Server,
+    control: Client,
+    sampler: Sampler,
+}
+
+/// What a column's cells do.
+struct Plot {
+    server: usize,
+    setting: Setting,
+    cores: Cores,
+}
+
+/// An experiment that runs.
+struct Run<'a> {
+    plan: &'a Plan,
+    cells: &'static Cells,
+    progress: &'a Progress,
+    servers: Vec<Started>,
+    plots: Vec<Plot>,
+    wanted: Wanted,
+}
+
+/// Runs all cells of an experiment into its outcome, and each one into `csv`.
+///
+/// # Errors
+/// What ends it early; the outcome has what came before.
+pub fn run(
+    plan: &Plan,
+    cells: &'static Cells,
+    outcome: &mut Outcome,
+    csv: &mut Csv,
+    progress: &Progress,
+) -> Result<(), String> {
+    let wanted = Wanted {
+        tables: cells.tables,
+        rows: plan.rows(cells),
+        stress: cells.workloads.iter().any(|workload| workload.is_stress()),
+    };
+    let mut run = Run { plan, cells, progress, servers: Vec::new(), plots: Vec::new(), wanted };
+    outcome.workloads = cells.workloads.iter().map(|workload| workload.name()).collect();
+    run.columns(outcome)?;
+    if run.plots.is_empty() {
+        return Err("no setting of it can be had".into());
+    }
+    let went = run.rounds(outcome, csv);
+    for started in &run.servers {
+        for (sql, why) in &started.sampler.refused {
+            outcome.skip(format!("{}: sampling by `{sql}` skipped: {why}", started.subject));
+        }
+    }
+    went
+}
+
+/// Whether it is a name that experiments ask for as builds of their own.
+pub fn is_build(name: &str) -> bool {
+    let cells = all().filter_map(|e| match &e.kind {
+        Kind::Cells(cells) => Some(cells),
+        _ => None,
+    });
+    cells.flat_map(|cells| cells.settings).any(|setting| setting.build == name)
+}
+
+impl Run<'_> {
+    /// Finds what can be measured, and starts the servers for it.
+    fn columns(&mut self, outcome: &mut Outcome) -> Result<(), String> {
+        for subject in &self.plan.subjects {
+            let before = self.plots.len();
+            for setting in self.cells.settings {
+                if is_for(setting, subject) {
+                    self.column(subject, *setting, outcome)?;
+                }
+            }
+            if self.plots.len() == before && !is_build(&subject.name()) {
+                self.column(subject, Setting::named("as it is"), outcome)?;
+            }
+        }
+        let has = |build: &str| self.plan.subjects.iter().any(|subject| subject.name() == build);
+        for setting in self.cells.settings.iter().filter(|s| !s.build.is_empty() && !has(s.build)) {
+            let (name, build) = (setting.name, setting.build);
+            outcome.skip(format!("setting {name:?} skipped: no --binary {build}=PATH was given (docs/lab.md says how it is built)"));
+        }
+        Ok(())
+    }
+
+    /// A setting of a subject, unless it cannot be had there.
+    fn column(
+        &mut self,
+        subject: &Subject,
+        setting: Setting,
+        outcome: &mut Outcome,
+    ) -> Result<(), String> {
+        let (name, skipped) =
+            (subject.name(), format!("{}: setting {:?} skipped", subject.name(), setting.name));
+        let cores = match setting.pin.cores(&pin::available()) {
+            Ok(cores) => cores,
+            Err(why) => {
+                outcome.skip(format!("{skipped}: {why}"));
+                return Ok(());
+            }
+        };
+        if matches!(subject, Subject::Peer(_)) && !setting.options.is_empty() {
+            outcome.skip(format!("{skipped}: it is set at a start, and this server runs already"));
+            return Ok(());
+        }
+        let server = self.server(subject, setting.options, outcome)?;
+        let can_trace = setting.beside.look(self.servers[server].server.pid);
+        if let Err(why) = can_trace.and(self.set(server, &setting)?) {
+            outcome.skip(format!("{skipped}: {why}"));
+            return Ok(());
+        }
+        let several = self.plan.subjects.len() > 1;
+        outcome.columns.push(Column {
+            label: if several { format!("{name}: {}", setting.name) } else { setting.name.into() },
+            subject: name,
+            is_peer: matches!(subject, Subject::Peer(_)),
+            setting: setting.name.into(),
+            words: words(&setting),
+            server,
+        });
+        self.plots.push(Plot { server, setting, cores });
+        Ok(())
+    }
+
+    /// The place of a server with these options, started if it is not there yet.
+    fn server(
+        &mut self,
+        subject: &Subject,
+        options: &'static [&'static str],
+        outcome: &mut Outcome,
+    ) -> Result<usize, String> {
+        let name = subject.name();
+        let is_it = |s: &Started| s.subject == name && s.options == options;
+        if let Some(place) = self.servers.iter().position(is_it) {
+            return Ok(place);
+        }
+        self.progress.say(&format!(
+            "{name} {}: start, {} tables of {} rows",
+            options.join(" "),
+            self.wanted.tables,
+            self.wanted.rows
+        ));
+        let server = match subject {
+            Subject::Binary { path, .. } => {
+                let folder = self.plan.scratch.join(format!("s{}", self.servers.len()));
+                Server::start(path, &folder, options)
+            }
+            Subject::Peer(dsn) => Server::running(dsn),
+        };
+        let mut server = server.map_err(|why| format!("{name}: {why}"))?;
+        let tick = &mut || self.progress.say(&format!("{name}: tables"));
+        server.fill(self.wanted, tick).map_err(|why| format!("{name}: {why}"))?;
+        let mut control = server.connect()?;
+        let sampler = Sampler::new(server.connect()?, server.pid);
+        outcome.servers.push(described(&name, options, &server, &mut control));
+        self.servers.push(Started { subject: name, options, server, control, sampler });
+        Ok(self.servers.len() - 1)
+    }
+
+    /// Does what a setting says; the inner error is what the server does not have.
+    fn set(&mut self, server: usize, setting: &Setting) -> Result<Result<(), String>, String> {
+        let Started { server, control, .. } = &mut self.servers[server];
+        let resets = setting.resets.iter().map(|sql| (sql, true));
+        for (sql, is_reset) in resets.chain(setting.sql.iter().map(|sql| (sql, false))) {
+            if let Some(variable) = variable_of(sql) {
+                server.remember(control, variable);
+            }
+            match control.run(sql) {
+                Ok(_) => {}
+                Err(failure) if failure.is_lost() => return Err(server.told(&failure)),
+                Err(failure) if is_reset && failure.number == UNKNOWN_VARIABLE => {}
+                Err(failure) => return Ok(Err(format!("`{sql}`: {failure}"))),
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn rounds(&mut self, outcome: &mut Outcome, csv: &mut Csv) -> Result<(), String> {
+        let (users, workloads) = (self.plan.users(self.cells), self.cells.workloads.len());
+        let steps = users.len() * workloads * self.plots.len() * self.plan.rounds as usize;
+        self.progress.expect(steps as u64);
+        for round in 1..=self.plan.rounds {
+            for workload in 0..workloads {
+                for users in &users {
+                    let mut order: Vec<usize> = (0..self.plots.len()).collect();
+                    if round % 2 == 0 {
+                        order.reverse();
+                    }
+                    for column in order {
+                        let cell =
+                            Cell { column, workload, users: *users, round, ..Cell::default() };
+                        let cell = self.cell(cell, outcome)?;
+                        csv.cell(outcome, &cell)?;
+                        outcome.cells.push(cell);
+                        self.progress.step();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures one cell.
+    fn cell(&mut self, mut cell: Cell, outcome: &Outcome) -> Result<Cell, String> {
+        let label = &outcome.columns[cell.column].label;
+        let workload = self.cells.workloads[cell.workload];
+        self.progress.say(&format!(
+            "{label}, {}, {} users, round {}",
+            workload.name(),
+            cell.users,
+            cell.round
+        ));
+        let Plot { server, setting, cores } = &self.plots[cell.column];
+        let (server, setting, cores) = (*server, *setting, cores.clone());
+        if let Err(why) = self.set(server, &setting)? {
+            return Err(format!("{label}: {why}"));
+        }
+        let Started { server, sampler, .. } = &mut self.servers[server];
+        if let Some(pid) = server.pid
+            && (cores.server.len() < pin::available().len()
+                || self.cells.settings.iter().any(|s| s.pin != setting.pin))
+        {
+            pin::pin_process(pid, &cores.server)?;
+        }
+        let load = Load {
+            dsn: server.dsn.clone(),
+            workload,
+            users: cell.users,
+            wanted: self.wanted,
+            seed: self.plan.seed + u64::from(cell.round),
+            cores: cores.client,
+            warm_up: self.plan.warm_up,
+            length: self.plan.length,
+        };
+        let switches = || server.pid.and_then(machine::context_switches);
+        let mut samples = Vec::new();
+        let (mut before, mut after, mut others) = (None, None, Ok(None));
+        let mut tick = |counts| {
+            if samples.is_empty() {
+                sampler.begin();
+                before = switches();
+                others = setting.beside.begin(&load.dsn, server.pid, load.length);
+            }
+            let sample = sampler.sample(counts);
+            // Each thread is looked at, so not at every second.
+            if sample.at_s + ABOUT_S >= load.length.as_secs_f64() {
+                after = switches();
+            }
+            samples.push(sample);
+        };
+        let driven = match self.plan.driver {
+            Driver::Own => driver::drive(&load, &mut tick),
+            Driver::Sysbench => sysbench::drive(&load, &mut tick),
+        };
+        let others = others.and_then(|others| others.map_or(Ok(None), Others::end));
+        cell.driven = driven.map_err(|why| match why == interrupt::WORD {
+            true => why,
+            false => format!("{label}, {}, {} users: {why}", workload.name(), cell.users),
+        })?;
+        cell.system_calls = others.map_err(|why| format!("{label}: {why}"))?;
+        cell.holds = sampler.holds();
+        cell.switches = before.zip(after).map(|(b, a)| [a[0] - b[0], a[1] - b[1]]);
+        cell.switches = cell.switches.filter(|s| s[0] >= 0.0 && s[1] >= 0.0);
+        cell.resident_mib = server.pid.and_then(machine::resident_mib);
+        if let [first, .., last] = &samples[..] {
+            cell.growth = Growth::between(first, last);
+        }
+        cell.seconds = samples.windows(2).map(|pair| Growth::between(&pair[0], &pair[1])).collect();
+        Ok(cell)
+    }
+}
+
+/// Whether a setting is one of a subject: a build of its own, or whatever is measured.
+fn is_for(setting: &Setting, subject: &Subject) -> bool {
+    let name = subject.name();
+    match setting.build {
+        "" => !is_build(&name),
+        build => build == name,
+    }
+}
+
+/// The variable of a `SET GLOBAL name = value`.
+fn variable_of(sql: &str) -> Option<&str> {
+    sql.strip_prefix("SET GLOBAL ")?.split([' ', '=']).next()
+}
+
+/// A setting in words.
+fn words(setting: &Setting) -> String {
+    let mut words: Vec<String> = setting.options.iter().map(|o| (*o).to_string()).collect();
+    let sql = setting.resets.iter().chain(setting.sql);
+    words.extend(sql.map(|sql| sql.trim_start_matches("SET GLOBAL ").to_string()));
+    if setting.pin != pin::Pin::All {
+        words.push(setting.pin.words());
+    }
+    if setting.beside != Beside::Nothing {
+        words.push(setting.beside.words().into());
+    }
+    words.join("; ")
+}
+
+fn described(name: &str, options: &[&str], server: &Server, control: &mut Client) -> Described {
+    let rows = control.query("SHOW GLOBAL VARIABLES").unwrap_or_default();
+    let pairs = rows.texts().filter_map(|row| <[String; 2]>::try_from(row).ok());
+    let known = control.query(INSTRUMENTS);
+    Described {
+        instruments: known.unwrap_or_default().texts().flatten().collect(),
+        name: [&[name], options].concat().join(" "),
+        version: server.version.clone(),
+        variables: pairs.map(|[name, value]| (name, value)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::find;
+
+    #[test]
+    fn builds_are_measured_by_their_settings_alone() {
+        assert!(is_build("bare") && !is_build("limpid"));
+        let Kind::Cells(cells) = &find("pfs-builds").unwrap().kind else { panic!("cells") };
+        let (own, bare) = (Subject::binary("/a/limpid"), Subject::binary("bare=/b/limpid"));
+        let without = cells.settings.iter().find(|s| s.build == "bare").unwrap();
+        let def = cells.settings.iter().find(|s| s.name == "def").unwrap();
+        assert!(is_for(without, &bare) && !is_for(without, &own));
+        assert!(!is_for(def, &bare) && is_for(def, &own));
+    }
+
+    #[test]
+    fn variables_are_found_in_settings() {
+        assert_eq!(variable_of("SET GLOBAL limpid_mdl_hash = bad"), Some("limpid_mdl_hash"));
+        assert_eq!(variable_of("SELECT 1"), None);
+    }
+}

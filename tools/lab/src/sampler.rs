@@ -1,0 +1,233 @@
+//! Samples of a server under load, once a second: status, waits by class and instance, processor, bytes.
+//!
+//! 1. Figures are absolute; a [`Growth`] is what lies between two samples. 2. What a server does not have is named once, and its step
+//! is skipped. 3. The server's own threads that rest are no waits of users: [`is_rest`].
+
+use crate::driver::Counts;
+use crate::machine::Spent;
+use client::{Client, Failure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+const STATUS: &str = "SHOW GLOBAL STATUS";
+const CLASSES: &str = "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT / 1e12 \
+    FROM performance_schema.events_waits_summary_global_by_event_name WHERE COUNT_STAR > 0";
+const INSTANCES: &str = "SELECT CONCAT(EVENT_NAME, '@', OBJECT_INSTANCE_BEGIN), COUNT_STAR, SUM_TIMER_WAIT / 1e12 \
+    FROM performance_schema.events_waits_summary_by_instance WHERE COUNT_STAR > 0";
+const HOLDS: &str = "SELECT EVENT_NAME, ACQUISITIONS_PER_SECOND, HELD_PERCENT \
+    FROM performance_schema.limpid_latch_holds WHERE ACQUISITIONS > 0";
+const NEW_WINDOW: &str = "TRUNCATE TABLE performance_schema.limpid_latch_holds";
+
+/// Threads of the server's own that rest, clients that think, and reading rows, which is work.
+const RESTS: [&str; 11] = [
+    "idle",
+    "wait/io/table",
+    "cond/host/sleep",
+    "log_governor",
+    "log_wants_checkpoint",
+    "page_cleaner_cond",
+    "read_ahead_cond",
+    "background_stop",
+    "COND_thread_cache",
+    "wait/io/socket",
+    "log_checkpointer",
+];
+
+/// Whether a class of waits is rest, not work that waits.
+pub fn is_rest(class: &str) -> bool {
+    RESTS.iter().any(|rest| class.contains(rest))
+}
+
+/// Count and seconds of a wait.
+pub type Wait = [f64; 2];
+
+/// A latch class in a window: its name, acquisitions a second, how much of the time it was held in percent.
+pub type Hold = (String, f64, f64);
+
+/// What a server and its client had done at a moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample {
+    /// Seconds since the cell began.
+    pub at_s: f64,
+    /// Status variables that are numbers.
+    pub status: BTreeMap<String, f64>,
+    /// Waits by class.
+    pub classes: BTreeMap<String, Wait>,
+    /// Waits by instance, `CLASS@ADDRESS`.
+    pub instances: BTreeMap<String, Wait>,
+    /// What the server's process spent.
+    pub server: Option<Spent>,
+    /// What the client's process spent.
+    pub client: Option<Spent>,
+    /// What the driver counted.
+    pub counts: Counts,
+}
+
+/// What lies between two samples.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Growth {
+    /// When it ends, in seconds since the cell began.
+    pub at_s: f64,
+    /// How long it is.
+    pub seconds: f64,
+    /// As in [`Sample`].
+    pub status: BTreeMap<String, f64>,
+    /// As in [`Sample`].
+    pub classes: BTreeMap<String, Wait>,
+    /// As in [`Sample`].
+    pub instances: BTreeMap<String, Wait>,
+    /// As in [`Sample`]; nothing where it could not be told.
+    pub server: Option<Spent>,
+    /// As in [`Sample`].
+    pub client: Option<Spent>,
+    /// As in [`Sample`].
+    pub counts: Counts,
+}
+
+impl Growth {
+    /// From one sample to a later one; figures that did not grow are left out.
+    pub fn between(from: &Sample, to: &Sample) -> Growth {
+        let waits = |from: &BTreeMap<String, Wait>, to: &BTreeMap<String, Wait>| {
+            let grown = |(name, wait): (&String, &Wait)| {
+                let before = from.get(name).copied().unwrap_or_default();
+                let grown = [wait[0] - before[0], wait[1] - before[1]];
+                (grown[0] > 0.0 || grown[1] > 0.0).then(|| (name.clone(), grown))
+            };
+            to.iter().filter_map(grown).collect()
+        };
+        let status = to.status.iter().filter_map(|(name, value)| {
+            let grown = value - from.status.get(name)?;
+            (grown != 0.0).then(|| (name.clone(), grown))
+        });
+        let spent = |from: Option<Spent>, to: Option<Spent>| {
+            let (from, to) = (from?, to?);
+            Some(Spent {
+                user_s: to.user_s - from.user_s,
+                kernel_s: to.kernel_s - from.kernel_s,
+                bytes_read: to.bytes_read - from.bytes_read,
+                bytes_written: to.bytes_written - from.bytes_written,
+            })
+        };
+        Growth {
+            at_s: to.at_s,
+            seconds: to.at_s - from.at_s,
+            status: status.collect(),
+            classes: waits(&from.classes, &to.classes),
+            instances: waits(&from.instances, &to.instances),
+            server: spent(from.server, to.server),
+            client: spent(from.client, to.client),
+            counts: Counts {
+                queries: to.counts.queries - from.counts.queries,
+                transactions: to.counts.transactions - from.counts.transactions,
+                errors: to.counts.errors - from.counts.errors,
+            },
+        }
+    }
+
+    /// A second's share of what grew.
+    pub fn rate(&self, grown: f64) -> f64 {
+        if self.seconds > 0.0 { grown / self.seconds } else { 0.0 }
+    }
+}
+
+/// Takes samples of a server.
+pub struct Sampler {
+    client: Client,
+    pid: Option<u32>,
+    begun: Instant,
+    /// Statements that the server does not know, and what it said.
+    pub refused: BTreeMap<&'static str, String>,
+    lost: BTreeSet<&'static str>,
+}
+
+impl Sampler {
+    /// Over a connection of its own; `pid` is the server's process where it is here.
+    pub fn new(client: Client, pid: Option<u32>) -> Sampler {
+        let begun = host::clock::now();
+        Sampler { client, pid, begun, refused: BTreeMap::new(), lost: BTreeSet::new() }
+    }
+
+    /// A new cell begins.
+    pub fn begin(&mut self) {
+        self.begun = host::clock::now();
+        self.rows(NEW_WINDOW, |_| ());
+    }
+
+    /// How the server is at this moment.
+    pub fn sample(&mut self, counts: Counts) -> Sample {
+        let mut sample = Sample { counts, ..Sample::default() };
+        sample.at_s = self.begun.elapsed().as_secs_f64();
+        sample.server = self.pid.and_then(Spent::of);
+        sample.client = Spent::of(std::process::id());
+        self.rows(STATUS, |row| {
+            if let [name, value] = row
+                && let Ok(value) = value.parse()
+            {
+                sample.status.insert(name.clone(), value);
+            }
+        });
+        let wait = |into: &mut BTreeMap<String, Wait>, row: &[String]| {
+            if let [name, count, seconds] = row
+                && let (Ok(count), Ok(seconds)) = (count.parse(), seconds.parse())
+            {
+                into.insert(name.clone(), [count, seconds]);
+            }
+        };
+        self.rows(CLASSES, |row| wait(&mut sample.classes, row));
+        self.rows(INSTANCES, |row| wait(&mut sample.instances, row));
+        sample
+    }
+
+    /// Latches that were held since the cell began; none where the level counts none.
+    pub fn holds(&mut self) -> Vec<Hold> {
+        let mut holds = Vec::new();
+        self.rows(HOLDS, |row| {
+            if let [name, rate, held] = row
+                && let (Ok(rate), Ok(held)) = (rate.parse(), held.parse())
+            {
+                holds.push((name.clone(), rate, held));
+            }
+        });
+        holds
+    }
+
+    fn rows(&mut self, sql: &'static str, mut row: impl FnMut(&[String])) {
+        if self.refused.contains_key(sql) || self.lost.contains(sql) {
+            return;
+        }
+        match self.client.query(sql) {
+            Ok(rows) => rows.texts().for_each(|texts| row(&texts)),
+            // The load notices that, too, and ends.
+            Err(failure) if failure.is_lost() => {
+                self.lost.insert(sql);
+            }
+            Err(failure) => self.refuse(sql, &failure),
+        }
+    }
+
+    fn refuse(&mut self, sql: &'static str, failure: &Failure) {
+        self.refused.insert(sql, failure.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_between_two_samples() {
+        let mut from = Sample { at_s: 1.0, ..Sample::default() };
+        from.status.insert("Questions".into(), 10.0);
+        from.status.insert("Uptime_since".into(), 1.0);
+        from.classes.insert("wait/a".into(), [5.0, 0.5]);
+        let mut to = from.clone();
+        to.at_s = 3.0;
+        to.status.insert("Questions".into(), 30.0);
+        to.classes.insert("wait/b".into(), [1.0, 0.25]);
+        let growth = Growth::between(&from, &to);
+        assert_eq!(growth.status, [("Questions".to_string(), 20.0)].into());
+        assert_eq!(growth.classes, [("wait/b".to_string(), [1.0, 0.25])].into());
+        assert_eq!(growth.rate(growth.status["Questions"]), 10.0);
+        assert!(is_rest("idle") && !is_rest("wait/synch/mutex/sql/MDL_map::mutex"));
+    }
+}

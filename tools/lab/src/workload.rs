@@ -1,0 +1,331 @@
+//! What is driven: sysbench's workloads and our rendition of dbStress, one transaction at a time.
+//!
+//! 1. A workload is a list of steps; a step is one prepared statement, done some times with parameters of its own. 2. Ids are uniform.
+//! 3. Prepared statements are the rule; `PointSelectText` and the dbStress transactions' frames go as text.
+
+use client::{Client, Failure, Parameter, Statement};
+use stdx::rng::Rng;
+
+/// A kind of transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Workload {
+    /// One select by key, prepared.
+    PointSelect,
+    /// The same as text.
+    PointSelectText,
+    /// The same of the first table alone.
+    PointSelectHot,
+    /// 100 selects by key in a transaction.
+    #[value(name = "point-select-100")]
+    PointSelect100,
+    /// One select by key under LOCK TABLES ... READ of all tables.
+    PointSelectLocked,
+    /// All columns of a row of the first table by key.
+    StarSelect,
+    /// sysbench's read-only transaction: 10 selects by key, four kinds of ranges.
+    ReadOnly,
+    /// sysbench's read-write transaction.
+    ReadWrite,
+    /// The same with one select and no ranges.
+    LessRead,
+    /// 100 rows by a range of keys.
+    RangeSimple,
+    /// Their sum.
+    RangeSum,
+    /// The rows in another order.
+    RangeOrder,
+    /// Each value once.
+    RangeDistinct,
+    /// An update of an indexed column by key.
+    UpdateIndex,
+    /// An update of another column by key.
+    UpdateNonIndex,
+    /// A new row.
+    Insert,
+    /// dbStress: two reads of an object.
+    StressRead,
+    /// dbStress: the same, then a transaction that changes the object's history.
+    StressReadWrite,
+}
+
+/// A step of a transaction: a statement, and how often it is done.
+struct Step {
+    /// SQL with `{t}` for the table; `?` are filled by `fill`.
+    sql: &'static str,
+    times: u32,
+    fill: Fill,
+}
+
+/// What the parameters of a statement are.
+#[derive(Clone, Copy)]
+enum Fill {
+    Id,
+    /// A hundred ids from one on.
+    Range,
+    /// A text of 119 bytes, an id.
+    TextAndId,
+    /// The id of the transaction's deleted row, a number, two texts.
+    Row,
+    /// The id that `Row` puts in again.
+    Same,
+    /// A number, two texts.
+    NewRow,
+    /// The object of the transaction.
+    Object,
+    /// The object, and one of its history's numbers.
+    ObjectAndOrder,
+}
+
+const fn step(sql: &'static str, times: u32, fill: Fill) -> Step {
+    Step { sql, times, fill }
+}
+
+const POINT: &str = "SELECT c FROM {t} WHERE id = ?";
+const RANGE: &str = "SELECT c FROM {t} WHERE id BETWEEN ? AND ?";
+const SUM: &str = "SELECT SUM(k) FROM {t} WHERE id BETWEEN ? AND ?";
+const ORDER: &str = "SELECT c FROM {t} WHERE id BETWEEN ? AND ? ORDER BY c";
+const DISTINCT: &str = "SELECT DISTINCT c FROM {t} WHERE id BETWEEN ? AND ? ORDER BY c";
+const UPDATE_INDEX: &str = "UPDATE {t} SET k = k + 1 WHERE id = ?";
+const UPDATE_TEXT: &str = "UPDATE {t} SET c = ? WHERE id = ?";
+const DELETE: &str = "DELETE FROM {t} WHERE id = ?";
+const INSERT_AGAIN: &str = "INSERT INTO {t} (id, k, c, pad) VALUES (?, ?, ?, ?)";
+const INSERT: &str = "INSERT INTO {t} (k, c, pad) VALUES (?, ?, ?)";
+const OBJECT: &str = "SELECT o.ref, o.name, o.note, s.name, z.name FROM object o \
+    JOIN section s ON s.ref = o.ref_section JOIN zone z ON z.ref = s.ref_zone WHERE o.ref = ?";
+const HISTORY: &str = "SELECT h.horder, h.begin_date, h.end_date, h.note, s.name FROM history h \
+    JOIN stat s ON s.ref = h.ref_stat WHERE h.ref_object = ? ORDER BY h.horder";
+const FORGET: &str = "DELETE FROM history WHERE ref_object = ? AND horder = ?";
+const REMEMBER: &str = "INSERT INTO history (ref_object, horder, ref_stat, begin_date, end_date, note) \
+    VALUES (?, ?, 'S01', NOW(), NOW(), 'changed')";
+const CORRECT: &str = "UPDATE history SET note = 'read again' WHERE ref_object = ? AND horder = ?";
+
+const READS: [Step; 5] = [
+    step(POINT, 10, Fill::Id),
+    step(RANGE, 1, Fill::Range),
+    step(SUM, 1, Fill::Range),
+    step(ORDER, 1, Fill::Range),
+    step(DISTINCT, 1, Fill::Range),
+];
+const WRITES: [Step; 4] = [
+    step(UPDATE_INDEX, 1, Fill::Id),
+    step(UPDATE_TEXT, 1, Fill::TextAndId),
+    step(DELETE, 1, Fill::Same),
+    step(INSERT_AGAIN, 1, Fill::Row),
+];
+const STRESS_READS: [Step; 2] = [step(OBJECT, 1, Fill::Object), step(HISTORY, 1, Fill::Object)];
+const STRESS_WRITES: [Step; 3] = [
+    step(FORGET, 1, Fill::ObjectAndOrder),
+    step(REMEMBER, 1, Fill::ObjectAndOrder),
+    step(CORRECT, 1, Fill::ObjectAndOrder),
+];
+
+/// Rows of a range, and of the history of an object.
+const RANGE_ROWS: u64 = 100;
+/// Records of an object in dbStress's history.
+pub const HISTORY_ROWS: u64 = 20;
+
+impl Workload {
+    /// Its name on the command line.
+    pub fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |v| v.get_name().into())
+    }
+
+    /// It runs over dbStress's tables.
+    pub fn is_stress(self) -> bool {
+        matches!(self, Workload::StressRead | Workload::StressReadWrite)
+    }
+
+    /// The script of sysbench that does the same, and its options; `None` where there is none.
+    pub fn sysbench(self) -> Option<(&'static str, &'static [&'static str])> {
+        Some(match self {
+            Workload::PointSelect => ("oltp_point_select", &[]),
+            Workload::PointSelectText => ("oltp_point_select", &["--db-ps-mode=disable"]),
+            Workload::PointSelectHot => ("oltp_point_select", &["--tables=1"]),
+            Workload::PointSelect100 => {
+                ("oltp_read_only", &["--point_selects=100", "--range_selects=off"])
+            }
+            Workload::ReadOnly => ("oltp_read_only", &[]),
+            Workload::ReadWrite => ("oltp_read_write", &[]),
+            Workload::LessRead => {
+                ("oltp_read_write", &["--point_selects=1", "--range_selects=off"])
+            }
+            Workload::UpdateIndex => ("oltp_update_index", &[]),
+            Workload::UpdateNonIndex => ("oltp_update_non_index", &[]),
+            Workload::Insert => ("oltp_insert", &[]),
+            _ => return None,
+        })
+    }
+
+    fn steps(self) -> Vec<Step> {
+        match self {
+            Workload::PointSelect
+            | Workload::PointSelectText
+            | Workload::PointSelectHot
+            | Workload::PointSelectLocked => vec![step(POINT, 1, Fill::Id)],
+            Workload::PointSelect100 => vec![step(POINT, 100, Fill::Id)],
+            Workload::StarSelect => vec![step("SELECT * FROM {t} WHERE id = ?", 1, Fill::Id)],
+            Workload::ReadOnly => READS.into(),
+            Workload::ReadWrite => READS.into_iter().chain(WRITES).collect(),
+            Workload::LessRead => std::iter::once(step(POINT, 1, Fill::Id)).chain(WRITES).collect(),
+            Workload::RangeSimple => vec![step(RANGE, 1, Fill::Range)],
+            Workload::RangeSum => vec![step(SUM, 1, Fill::Range)],
+            Workload::RangeOrder => vec![step(ORDER, 1, Fill::Range)],
+            Workload::RangeDistinct => vec![step(DISTINCT, 1, Fill::Range)],
+            Workload::UpdateIndex => vec![step(UPDATE_INDEX, 1, Fill::Id)],
+            Workload::UpdateNonIndex => vec![step(UPDATE_TEXT, 1, Fill::TextAndId)],
+            Workload::Insert => vec![step(INSERT, 1, Fill::NewRow)],
+            Workload::StressRead => STRESS_READS.into(),
+            Workload::StressReadWrite => STRESS_READS.into_iter().chain(STRESS_WRITES).collect(),
+        }
+    }
+
+    /// The step before which the transaction begins; `None`: each statement is one.
+    fn begins_before(self) -> Option<usize> {
+        match self {
+            Workload::PointSelect100
+            | Workload::ReadOnly
+            | Workload::ReadWrite
+            | Workload::LessRead => Some(0),
+            Workload::StressReadWrite => Some(STRESS_READS.len()),
+            _ => None,
+        }
+    }
+
+    fn is_of_one_table(self) -> bool {
+        matches!(self, Workload::PointSelectHot | Workload::StarSelect) || self.is_stress()
+    }
+}
+
+/// A user: a connection with its statements.
+pub struct User {
+    client: Client,
+    workload: Workload,
+    steps: Vec<Step>,
+    /// By step, then by table.
+    prepared: Vec<Vec<Statement>>,
+    tables: u64,
+    rows: u64,
+    rng: Rng,
+    text: String,
+}
+
+impl User {
+    /// Uses the schema and prepares what the workload needs.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn new(
+        mut client: Client,
+        workload: Workload,
+        [tables, rows]: [u32; 2],
+        seed: u64,
+    ) -> Result<User, Failure> {
+        client.run(&format!("USE {}", crate::data::SCHEMA))?;
+        let tables = if workload.is_of_one_table() { 1 } else { tables };
+        let steps = workload.steps();
+        let mut prepared = Vec::new();
+        for step in &steps {
+            let of_table = |n| step.sql.replace("{t}", &crate::data::table(n));
+            let with_tables = if step.sql.contains("{t}") { tables } else { 1 };
+            prepared.push(
+                (1..=with_tables)
+                    .map(|n| client.prepare(&of_table(n)))
+                    .collect::<Result<_, _>>()?,
+            );
+        }
+        if workload == Workload::PointSelectLocked {
+            let each: Vec<String> =
+                (1..=tables).map(|n| format!("{} READ", crate::data::table(n))).collect();
+            client.run(&format!("LOCK TABLES {}", each.join(", ")))?;
+        }
+        let (tables, rows) = (u64::from(tables), u64::from(rows));
+        Ok(User {
+            client,
+            workload,
+            steps,
+            prepared,
+            tables,
+            rows,
+            rng: Rng::new(seed),
+            text: String::new(),
+        })
+    }
+
+    /// Does one transaction; how many queries that was.
+    ///
+    /// # Errors
+    /// The server's. The transaction is then still open: [`User::give_up`].
+    pub fn transact(&mut self) -> Result<u64, Failure> {
+        if self.workload == Workload::PointSelectText {
+            return self.as_text();
+        }
+        let begins = self.workload.begins_before();
+        let (id, order) = (self.id(), self.rng.below(HISTORY_ROWS));
+        let mut queries = 0;
+        for place in 0..self.steps.len() {
+            if begins == Some(place) {
+                self.client.run("BEGIN")?;
+                queries += 1;
+            }
+            for _ in 0..self.steps[place].times {
+                self.statement(place, id, order)?;
+                queries += 1;
+            }
+        }
+        if begins.is_some() {
+            self.client.run("COMMIT")?;
+            queries += 1;
+        }
+        Ok(queries)
+    }
+
+    /// Takes a failed transaction back.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn give_up(&mut self) -> Result<(), Failure> {
+        self.client.run("ROLLBACK").map(drop)
+    }
+
+    fn id(&mut self) -> i64 {
+        self.rng.below(self.rows) as i64 + 1
+    }
+
+    fn as_text(&mut self) -> Result<u64, Failure> {
+        use std::fmt::Write;
+        let (table, id) = (self.rng.below(self.tables) as u32 + 1, self.id());
+        self.text.clear();
+        let _infallible =
+            write!(self.text, "SELECT c FROM {} WHERE id = {id}", crate::data::table(table));
+        self.client.run(&self.text)?;
+        Ok(1)
+    }
+
+    fn statement(&mut self, place: usize, own_id: i64, order: u64) -> Result<(), Failure> {
+        use Parameter::{Int, Text};
+        let (fill, id) = (self.steps[place].fill, self.id());
+        if matches!(fill, Fill::TextAndId | Fill::Row | Fill::NewRow) {
+            crate::data::text(&mut self.rng, &mut self.text);
+        }
+        let pad = self.text.get(..59).unwrap_or_default();
+        let (text, k) = (self.text.as_str(), self.rng.below(self.rows) as i64);
+        let object = || own_id - 1;
+        let parameters: &[Parameter<'_>] = match fill {
+            Fill::Id => &[Int(id)],
+            Fill::Same => &[Int(own_id)],
+            Fill::Range => &[Int(id), Int(id + RANGE_ROWS as i64 - 1)],
+            Fill::TextAndId => &[Text(text), Int(id)],
+            Fill::Row => &[Int(own_id), Int(k), Text(text), Text(pad)],
+            Fill::NewRow => &[Int(k), Text(text), Text(pad)],
+            Fill::Object => &[Int(object())],
+            Fill::ObjectAndOrder => &[Int(object()), Int(order as i64)],
+        };
+        let of_step = &mut self.prepared[place];
+        // A row that is deleted is put into the same table again.
+        let table = match fill {
+            Fill::Row | Fill::Same => own_id as u64 % of_step.len() as u64,
+            _ => self.rng.below(of_step.len() as u64),
+        };
+        self.client.execute(&mut of_step[table as usize], parameters).map(drop)
+    }
+}
