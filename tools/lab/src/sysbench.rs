@@ -42,7 +42,8 @@ pub fn drive(load: &Load, tick: &mut dyn FnMut(Counts)) -> Result<Driven, String
         .workload
         .sysbench()
         .ok_or_else(|| format!("sysbench has no script for {}", load.workload.name()))?;
-    let seconds = load.length.as_secs().max(1);
+    // It counts whole seconds, and begins to count anew at a checkpoint.
+    let (seconds, warm_up) = (load.length.as_secs().max(1), load.warm_up.as_secs());
     let cores: Vec<String> = load.cores.iter().map(usize::to_string).collect();
     let mut command = Command::new("taskset");
     command.args(["-c", &cores.join(","), PROGRAM, "--db-driver=mysql"]);
@@ -61,11 +62,11 @@ pub fn drive(load: &Load, tick: &mut dyn FnMut(Counts)) -> Result<Driven, String
             format!("--tables={}", load.wanted.tables),
             format!("--table-size={}", load.wanted.rows),
             format!("--threads={}", load.users),
-            format!("--time={seconds}"),
-            format!("--warmup-time={}", load.warm_up.as_secs()),
+            format!("--time={}", warm_up + seconds),
             "--rand-type=uniform".into(),
             "--mysql-ignore-errors=1213,1205,1062".into(),
         ])
+        .args((warm_up > 0).then(|| format!("--report-checkpoints={warm_up}")))
         .args(options)
         .args([script, "run"])
         .stdin(Stdio::null())
@@ -83,7 +84,7 @@ fn watch(
     load: &Load,
     tick: &mut dyn FnMut(Counts),
 ) -> Result<String, String> {
-    let mut next = host::clock::now() + load.warm_up;
+    let mut next = host::clock::now() + Duration::from_secs(load.warm_up.as_secs());
     let end = next + load.length;
     let status = loop {
         if interrupt::is_asked() {
@@ -116,10 +117,10 @@ fn watch(
     }
 }
 
-/// Reads what it printed of a run.
+/// Reads what it printed of a run, or of the part behind its last checkpoint.
 fn driven(text: &str, seconds: f64) -> Option<Driven> {
     let figure = |name: &str| {
-        let line = text.lines().find(|line| line.trim_start().starts_with(name))?;
+        let line = text.lines().rev().find(|line| line.trim_start().starts_with(name))?;
         line.split_once(':')?.1.split_whitespace().next()?.trim_end_matches('s').parse::<f64>().ok()
     };
     Some(Driven {
@@ -143,7 +144,8 @@ mod tests {
         let text = "SQL statistics:\n    queries performed:\n        read:  900\n        total:  1000\n    \
             transactions:  1000   (500.00 per sec.)\n    queries:  1000 (500.00 per sec.)\n    ignored errors:  3 (0.00 per sec.)\n\
             Latency (ms):\n         min: 0.05\n         avg:  0.40\n         max: 3\n         95th percentile:  0.62\n";
-        let driven = driven(text, 2.0).unwrap();
+        let before = text.replace("1000", "7").replace("0.62", "9.9");
+        let driven = driven(&format!("[ 1s ] Checkpoint report:\n{before}\n{text}"), 2.0).unwrap();
         assert_eq!(
             (driven.counts.queries, driven.counts.errors, driven.p95_ms),
             (1000.0, 3.0, 0.62)
