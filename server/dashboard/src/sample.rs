@@ -122,7 +122,6 @@ struct Known {
     text: String,
     /// As it was last seen.
     total: Executions,
-    seen_s: f64,
 }
 
 /// Reads, and keeps what it has read.
@@ -187,10 +186,8 @@ impl Sampler {
     fn keep(&mut self, sample: Sample) {
         let from_s = sample.at_s - KEPT_S;
         self.samples.push_back(sample);
-        let full = self.samples.len() > SAMPLES_MAX;
-        while self.samples.front().is_some_and(|s| s.at_s < from_s)
-            || full && self.samples.len() > SAMPLES_MAX
-        {
+        let is_old = |sample: &Sample| sample.at_s < from_s;
+        while self.samples.len() > SAMPLES_MAX || self.samples.front().is_some_and(is_old) {
             self.samples.pop_front();
         }
         if self.known.len() > KNOWN_MAX {
@@ -220,14 +217,14 @@ impl Sampler {
              SUM_ERRORS, UNIX_TIMESTAMP(FIRST_SEEN) FROM performance_schema.events_statements_summary_by_digest \
              ORDER BY LAST_SEEN DESC LIMIT {DIGESTS_MAX}"
         ))?;
-        let statements = self.statements(&digests, at_s);
+        let statements = self.statements(&digests);
         self.waiters = locks::read(&self.server, &mut inside)?;
         self.inside = Some(inside);
         Ok(Sample { at_s, waits: by_class(&waits), figures, statements })
     }
 
     /// What each statement did since it was seen last; of one that is new, all that it did since the sample before.
-    fn statements(&mut self, digests: &Table, at_s: f64) -> Vec<(Arc<Key>, Executions)> {
+    fn statements(&mut self, digests: &Table) -> Vec<(Arc<Key>, Executions)> {
         let before_s = self.samples.back().map(|sample| sample.at_s);
         let mut ran = Vec::new();
         for row in 0..digests.rows.len() {
@@ -244,13 +241,12 @@ impl Sampler {
                 key: Arc::new(key.clone()),
                 text: digests.text(row, 2),
                 total: if is_new { Executions::default() } else { total },
-                seen_s: at_s,
             });
             let moved = since(&known.total, &total);
             if moved.calls > 0.0 {
                 ran.push((Arc::clone(&known.key), moved));
             }
-            (known.total, known.seen_s) = (total, at_s);
+            known.total = total;
         }
         ran
     }
