@@ -71,7 +71,8 @@ fn describe(waiters: &mut [Waiter], inside: &mut Inside) -> Result<(), String> {
     let sessions = inside.rows(&format!(
         "SELECT t.PROCESSLIST_ID, t.THREAD_ID, CONCAT(t.PROCESSLIST_USER, '@', t.PROCESSLIST_HOST), t.PROCESSLIST_COMMAND, \
          t.PROCESSLIST_TIME, COALESCE(t.PROCESSLIST_INFO, s.SQL_TEXT) FROM performance_schema.threads t \
-         LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.NESTING_EVENT_ID IS NULL \
+         LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID \
+         AND (s.NESTING_EVENT_TYPE IS NULL OR s.NESTING_EVENT_TYPE = 'TRANSACTION') \
          WHERE t.PROCESSLIST_ID IN ({})",
         ids.join(", ")
     ))?;

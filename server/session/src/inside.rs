@@ -77,8 +77,7 @@ impl Inside {
         session.is_the_server_s(name);
         let mut inside = Inside { session, came: Collected::default() };
         // What reads a second by a second would fill the logs.
-        inside
-            .rows("SET SESSION sql_log_off = ON, long_query_time = 31536000")?;
+        inside.rows("SET SESSION sql_log_off = ON, long_query_time = 31536000")?;
         Ok(inside)
     }
 
@@ -256,8 +255,9 @@ fn table(answer: &[u8]) -> Result<Result<Table, String>, Malformed> {
 }
 
 fn cell(reader: &mut Reader<'_>) -> Result<Option<Vec<u8>>, Malformed> {
-    if reader.rest().first() == Some(&lenenc::NULL) {
-        let _ = reader.take(1);
+    let mut ahead = *reader;
+    if ahead.u8() == Ok(lenenc::NULL) {
+        *reader = ahead;
         return Ok(None);
     }
     lenenc::bytes(reader).map(|bytes| Some(bytes.to_vec()))
