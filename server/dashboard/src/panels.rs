@@ -80,6 +80,14 @@ fn at(sample: &Sample) -> f64 {
     (sample.at_s * 1000.0).round() / 1000.0
 }
 
+/// A number of events in a second: a tenth of one is 0.1, not 100 m.
+fn per_second(number: f64) -> String {
+    match number < 1.0 {
+        true => format!("{}", (number * 100.0).round() / 100.0),
+        false => si(number, ""),
+    }
+}
+
 /// Five digits.
 fn rounded(number: f64) -> f64 {
     format!("{number:.4e}").parse().unwrap_or(number)
@@ -140,8 +148,8 @@ fn now(sampler: &Sampler, all: &[&Sample]) -> String {
     };
     let waiting = sampler.waiters().iter().filter(|w| !w.blockers.is_empty()).count();
     let figures = [
-        ("statements/s", si(last_rate("Questions"), "")),
-        ("commits/s", si(last_rate("Com_commit"), "")),
+        ("statements/s", per_second(last_rate("Questions"))),
+        ("row lock waits/s", per_second(last_rate("Innodb_row_lock_waits"))),
         ("connections", si(last.figure("Threads_connected"), "")),
         ("running", si(last.figure("Threads_running"), "")),
         ("waiting for locks", si(waiting as f64, "")),
@@ -190,7 +198,7 @@ fn statement_table(sampler: &Sampler, all: &[&Sample]) -> String {
     let of_recent = heaviest(recent.into_iter());
     let none = of_recent.is_empty();
     for (key, ran) in of_recent.into_iter().take(STATEMENTS_SHOWN) {
-        let rate = |n: f64| si(rounded(n / span_s), "");
+        let rate = |n: f64| per_second(n / span_s);
         table.row(&[
             key.0.clone(),
             line(sampler.text(&key), STATEMENT_CHARS_MAX),

@@ -35,11 +35,7 @@ pub const RESTS: [&str; 8] = [
 ];
 
 /// Status variables that a panel shows.
-const FIGURES: [&str; 29] = [
-    "Com_delete",
-    "Com_insert",
-    "Com_select",
-    "Com_update",
+const FIGURES: [&str; 24] = [
     "Innodb_buffer_pool_pages_data",
     "Innodb_buffer_pool_pages_dirty",
     "Innodb_buffer_pool_pages_free",
@@ -64,7 +60,6 @@ const FIGURES: [&str; 29] = [
     "Threads_connected",
     "Threads_running",
     "Uptime",
-    "Com_commit",
 ];
 /// The length of the history list, which is no status variable.
 pub const HISTORY: &str = "history";
