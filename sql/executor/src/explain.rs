@@ -139,6 +139,9 @@ pub fn run(
     }
     planning.explains = true;
     let plan = planned(request.statement, &mut planning)?;
+    if planning.opens {
+        planning.tables.admit_opening()?;
+    }
     let warnings = std::mem::take(&mut planning.warnings);
     let rewritten = rewritten(&request, &planning);
     let shown = plan.shown(request.format, context)?;
