@@ -1,6 +1,7 @@
 //! Where transactions end, and what their end does to locks and to what others see of them.
 //!
-//! 1. Metadata locks are given back with the transaction, or with the statement outside of one. 2. A deadlock rolls the
+//! 1. Metadata locks are given back with the transaction, or with the statement outside of one, or that could not open all of
+//! its tables. 2. A deadlock rolls the
 //! whole transaction back, any other error only the statement (the executor has done that by then).
 
 use crate::core::{BranchPhase, Characteristics, Core, Holding};
@@ -33,6 +34,7 @@ impl Core {
         let has_touched = self.count_end(failed.is_none());
         if self.transaction.open {
             self.tables.end_statement(self.client.slot());
+            self.transaction.held_before = self.tables.mark();
             match failed {
                 Some(error) if self.ends_transaction(error) => {
                     self.rollback_work();
@@ -65,6 +67,16 @@ impl Core {
         }
         self.release_tables();
         ended
+    }
+
+    /// A statement has failed before it ran: gives back the metadata locks that it has taken, if it could not open all that it
+    /// names.
+    #[cold]
+    pub(crate) fn release_opened(&mut self, error: &SqlError) {
+        if matches!(error, SqlError::Catalog(_)) {
+            let mark = self.transaction.held_before.min(self.tables.mark());
+            self.tables.release_since(self.client.slot(), mark);
+        }
     }
 
     /// Counts the end of a statement that touched tables, or whose transaction did; whether it is one.
@@ -263,7 +275,7 @@ impl Core {
         self.transaction.savepoints.clear();
         self.env.tracker.ends();
         self.tables.release_all(self.client.slot());
-        self.transaction.open = false;
+        (self.transaction.open, self.transaction.held_before) = (false, 0);
         self.show_transaction();
     }
 

@@ -138,7 +138,12 @@ pub fn run(
         planning.database = Some(schema);
     }
     planning.explains = true;
-    let plan = planned(request.statement, &mut planning)?;
+    let before = planning.tables.mark();
+    let plan = planned(request.statement, &mut planning).inspect_err(|error| {
+        if let SqlError::Catalog(_) = error {
+            planning.tables.release_since(planning.client.slot(), before);
+        }
+    })?;
     if planning.opens {
         planning.tables.admit_opening()?;
     }
