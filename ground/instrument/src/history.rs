@@ -833,10 +833,10 @@ mod tests {
             mine.map(|(_, t)| parts(t)).collect()
         };
         statement(&mut history);
-        history.open().begin_transaction(begun);
+        history.open().begin_transaction(begun.clone());
         assert_eq!(mine(current_transactions()), [(2, None, Some(1), false)]);
         statement(&mut history);
-        history.open().end_transaction(begun, true, false);
+        history.open().end_transaction(begun.clone(), true, false);
         statement(&mut history);
         let own = TransactionRecord { is_autocommit: true, ..begun };
         history.open().end_transaction(own, true, false);
