@@ -103,6 +103,54 @@ fn a_branch_outlives_the_server() {
     assert_eq!(root.code("DROP TABLE d.t"), 0);
 }
 
+/// What a branch has done to its session's own tables goes with them, whoever ends it.
+#[test]
+fn temporary_tables_go_before_their_branch() {
+    let temp = TempDir::new();
+    let mut server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    all(&mut root, &TABLE);
+    for (n, end) in ["XA COMMIT 'o'", "XA ROLLBACK 'o'"].into_iter().enumerate() {
+        for restart in [false, true] {
+            let mut client = TextClient::connect(server.socket());
+            let id = n * 2 + usize::from(restart) + 100;
+            let work = [
+                "USE d".to_string(),
+                "SET xa_detach_on_prepare = OFF".into(),
+                "CREATE TEMPORARY TABLE own (a INT PRIMARY KEY, b INT, KEY (b))".into(),
+                "CREATE TEMPORARY TABLE gone (a INT PRIMARY KEY)".into(),
+                "INSERT INTO own VALUES (1, 1)".into(),
+                "XA START 'o'".into(),
+                "INSERT INTO own VALUES (2, 2)".into(),
+                "UPDATE own SET b = 3".into(),
+                "INSERT INTO gone VALUES (1)".into(),
+                "DROP TEMPORARY TABLE gone".into(),
+                format!("INSERT INTO t VALUES ({id}, 0)"),
+                "XA END 'o'".into(),
+                "XA PREPARE 'o'".into(),
+            ];
+            work.iter().for_each(|sql| drop(client.query(sql).unwrap()));
+            assert_eq!(root.code(end), 1397, "it is its session's");
+            if restart {
+                server.kill();
+                server = Server::start(temp.path());
+                root = TextClient::connect(server.socket());
+            }
+            drop(client);
+            // It is anybody's when its session has ended, with its tables.
+            let mut codes = std::iter::repeat_with(|| {
+                std::thread::sleep(Duration::from_millis(10));
+                root.code(end)
+            });
+            assert_eq!(codes.by_ref().take(1000).find(|code| *code != 1397), Some(0));
+            let there = server.sql(&format!("SELECT COUNT(*) FROM d.t WHERE id = {id}"));
+            assert_eq!(there, if n == 0 { "1" } else { "0" });
+        }
+    }
+    assert_eq!(server.sql("CHECK TABLE d.t").split('\t').next_back(), Some("OK"));
+    assert!(!server.log().contains("[ERROR]"), "{}", server.log());
+}
+
 #[test]
 fn a_hundred_sessions_end_a_branch_once() {
     let temp = TempDir::new();

@@ -14,7 +14,7 @@ use crate::ring::Ring;
 use crate::run::{RunKind, Runs, run_of};
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, Sums};
-use crate::transaction::{OwnTransaction, TransactionRecord};
+use crate::transaction::{BranchName, BranchState, OwnTransaction, TransactionRecord};
 use crate::{CounterPage, DigestKey, KeptText};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -255,7 +255,7 @@ impl Rings {
     /// The transactions that ended last, the oldest first.
     fn transactions(&self) -> Vec<TransactionRecord> {
         let owns = self.statements.in_order().filter_map(StatementRecord::own_transaction);
-        let mut all: Vec<_> = self.transactions.in_order().copied().chain(owns).collect();
+        let mut all: Vec<_> = self.transactions.in_order().cloned().chain(owns).collect();
         all.sort_by_key(|record| record.end_event_id);
         let beyond = all.len().saturating_sub(TRANSACTIONS_MAX.load(Relaxed));
         all.drain(..beyond);
@@ -534,9 +534,19 @@ impl HistoryWriter<'_> {
         self.rings.active = Some(record);
     }
 
-    /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own.
+    /// The transaction that goes on is a branch that is so far.
+    #[cold]
+    pub fn change_branch(&mut self, branch: &(Arc<BranchName>, BranchState)) {
+        if let Some(active) = &mut self.rings.active {
+            active.branch = Some(branch.clone());
+        }
+    }
+
+    /// Adds a transaction that ended with the statement that was added last: the one that goes on, or that statement's own. In
+    /// place of one that was left, which is told no more.
     pub fn end_transaction(&mut self, mut record: TransactionRecord, keep: bool, long: bool) {
         if record.is_autocommit {
+            (*self.active, self.rings.active) = (None, None);
             record.nesting = NonZeroU64::new(self.events.get());
             record.event_id = self.number();
         } else {
@@ -546,11 +556,11 @@ impl HistoryWriter<'_> {
             (record.event_id, record.nesting) = (begun.event_id, begun.nesting);
         }
         record.end_event_id = NonZeroU64::new(self.events.get());
+        if long {
+            add_long_transaction(self.thread_id, record.clone());
+        }
         if keep {
             keep_transaction(&mut self.rings.transactions, record);
-        }
-        if long {
-            add_long_transaction(self.thread_id, record);
         }
     }
 }
@@ -676,7 +686,7 @@ pub fn current_transactions() -> Vec<(u64, TransactionRecord)> {
     let sessions = lock(&SESSIONS).clone();
     let current = |session: Arc<Shared>| {
         let rings = session.rings.take();
-        let record = rings.active.or_else(|| rings.transactions().pop());
+        let record = rings.active.clone().or_else(|| rings.transactions().pop());
         record.map(|record| (session.thread_id, record))
     };
     sessions.into_iter().filter_map(current).collect()
@@ -684,7 +694,7 @@ pub fn current_transactions() -> Vec<(u64, TransactionRecord)> {
 
 /// The transactions that all sessions ended, with their THREAD_IDs, the oldest first.
 pub fn long_transaction_history() -> Vec<(u64, TransactionRecord)> {
-    lock(&LONG_TRANSACTIONS).in_order().copied().collect()
+    lock(&LONG_TRANSACTIONS).in_order().cloned().collect()
 }
 
 /// Empties the transactions' histories of the sessions.
@@ -823,10 +833,10 @@ mod tests {
             mine.map(|(_, t)| parts(t)).collect()
         };
         statement(&mut history);
-        history.open().begin_transaction(begun);
+        history.open().begin_transaction(begun.clone());
         assert_eq!(mine(current_transactions()), [(2, None, Some(1), false)]);
         statement(&mut history);
-        history.open().end_transaction(begun, true, false);
+        history.open().end_transaction(begun.clone(), true, false);
         statement(&mut history);
         let own = TransactionRecord { is_autocommit: true, ..begun };
         history.open().end_transaction(own, true, false);

@@ -2,6 +2,7 @@
 
 use crate::stat::{Stat, StatTotals, Tally};
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 crate::classes! {
     /// The one instrument of transactions.
@@ -148,8 +149,34 @@ impl std::fmt::Debug for OwnTransaction {
     }
 }
 
+/// The name of the branch of a distributed transaction (XA) that a transaction is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BranchName {
+    /// The number of its format.
+    pub format: u64,
+    /// What all branches of the distributed transaction share.
+    pub gtrid: Box<[u8]>,
+    /// What tells the branches apart.
+    pub bqual: Box<[u8]>,
+}
+
+/// How far a branch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BranchState {
+    /// Statements work on it.
+    Active,
+    /// Nobody works on it any more.
+    Idle,
+    /// It is prepared.
+    Prepared,
+    /// It was committed.
+    Committed,
+    /// It was rolled back.
+    RollbackOnly,
+}
+
 /// A transaction that goes on, or ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TransactionRecord {
     /// Its number among the thread's events.
     pub event_id: u64,
@@ -171,4 +198,6 @@ pub struct TransactionRecord {
     pub is_autocommit: bool,
     /// What was done with savepoints.
     pub savepoints: SavepointCounts,
+    /// The branch that it is, and how far that is.
+    pub branch: Option<(Arc<BranchName>, BranchState)>,
 }

@@ -103,7 +103,9 @@ impl Core {
         let all =
             if name == SUPER_READ_ONLY { on } else { on && globals.number(SUPER_READ_ONLY) != 0 };
         let users = if name == READ_ONLY { on } else { on || globals.number(READ_ONLY) != 0 };
-        if on && (self.transaction.open || self.tables.tables_are_locked()) {
+        // As in MySQL: the stronger one may be switched where the weaker one is on.
+        let is_free = name == SUPER_READ_ONLY && (!on || globals.number(READ_ONLY) != 0);
+        if !is_free && (self.is_in_transaction() || self.tables.tables_are_locked()) {
             return Err(SessionError::LockedOrInTransaction.into());
         }
         executor::in_turns(None, &mut self.context(), |context| {

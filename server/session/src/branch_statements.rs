@@ -11,9 +11,10 @@ use crate::tracking::Begun;
 use catalog::CatalogError;
 use engine::Xid;
 use executor::{Environment, ResultColumn, RowSink, SqlError};
-use instrument::{Counter, count};
+use instrument::{BranchName, Counter, count};
 use parser::ast;
-use value::{ColumnType, Datum, Kind};
+use value::types::NOT_FIXED;
+use value::{Collation, ColumnType, Datum, Kind};
 
 /// The engine's form of a name.
 fn named(xid: &ast::Xid) -> Result<Xid, SqlError> {
@@ -21,10 +22,18 @@ fn named(xid: &ast::Xid) -> Result<Xid, SqlError> {
     name.ok_or_else(|| SessionError::BranchInvalid.into())
 }
 
-/// Columns of XA RECOVER.
-pub(crate) fn recover_columns() -> Vec<ResultColumn> {
-    let number = |name| show::integer(name, ColumnType::int(Kind::BigInt, false));
-    let data = ResultColumn::text("data", 2 * 2 * Xid::PART_BYTES_MAX as u32 + 2);
+/// The name as events tell it.
+fn event_name(xid: &Xid) -> BranchName {
+    BranchName { format: xid.format(), gtrid: xid.gtrid().into(), bqual: xid.bqual().into() }
+}
+
+/// Columns of XA RECOVER, sent to a client that reads text by this collation: a name is bytes, which are said to be
+/// of its character set and are not converted.
+pub(crate) fn recover_columns(read_by: Collation) -> Vec<ResultColumn> {
+    let int = ColumnType { length: 12, ..ColumnType::int(Kind::BigInt, false) };
+    let number = |name| show::integer(name, int.not_null());
+    let data = ColumnType::varchar(2 * 2 * Xid::PART_BYTES_MAX as u32 + 2, read_by);
+    let data = ResultColumn::computed("data", data.not_null(), NOT_FIXED);
     vec![number("formatID"), number("gtrid_length"), number("bqual_length"), data]
 }
 
@@ -48,9 +57,14 @@ impl Core {
         }
         let server = self.env.server.clone();
         if !server.branches.begin(&xid) {
+            // As in MySQL, it was a transaction, which is over.
+            self.events.transactions.begins();
+            self.events.transactions.is_branch(event_name(&xid));
+            self.events.transactions.ends(self.transaction.kind(), false);
             return Err(SessionError::BranchExists.into());
         }
         self.enter_transaction();
+        self.events.transactions.is_branch(event_name(&xid));
         self.env.tracker.begins(Begun { explicit: true, read_only: None, snapshot: false });
         self.set_branch(Some((xid, BranchPhase::Active)));
         Ok(())
@@ -70,7 +84,11 @@ impl Core {
                 self.set_branch_phase(BranchPhase::Idle);
                 Ok(())
             }
+            Some((own, BranchPhase::RollbackOnly(_))) if *own != xid => {
+                Err(SessionError::UnknownBranch.into())
+            }
             Some((_, BranchPhase::RollbackOnly(end))) => {
+                self.branch.is_told();
                 Err(CatalogError::BranchRolledBack(end).into())
             }
             _ => Err(self.branch.wrong_state()),
@@ -97,9 +115,9 @@ impl Core {
             }
         };
         count(Counter::HandlerPrepare, 1);
-        let detaches = self.env.vars.number("xa_detach_on_prepare") != 0;
-        let session = (!detaches).then_some(self.env.id);
+        let session = (!self.detaches_branches()).then_some(self.env.id);
         self.env.server.branches.put(branch, session);
+        self.events.transactions.branch_is_prepared(self.transaction.kind());
         self.leave_transaction(true);
         self.take_characteristics();
         self.set_branch(session.map(|_| (xid, BranchPhase::Prepared)));
@@ -157,22 +175,32 @@ impl Core {
 
     fn end_locked(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
         let server = self.env.server.clone();
-        let mut branch = server.branches.take(xid, self.env.id).map_err(|why| match why {
+        let mut ending = server.branches.take(xid, self.env.id).map_err(|why| match why {
             NotHad::Unknown => SqlError::from(SessionError::UnknownBranch),
             NotHad::Killed => SqlError::Storage(base::Error::Killed),
         })?;
-        let ended = self.tables.end_branch(&mut self.client, &mut branch, commit);
-        if branch.has_written() {
-            let session = self.branch.get().map(|_| self.env.id);
-            server.branches.put(branch, session);
+        let (tables, client) = (&self.tables, &mut self.client);
+        let ended = ending.end(|branch| tables.end_branch(client, branch, commit));
+        if !ending.has_ended() {
             return Ok(ended?);
         }
-        server.branches.end(xid);
+        drop(ending);
+        if self.branch.get().is_some() {
+            self.events.transactions.prepared_ends(commit);
+        }
         self.set_branch(None);
         self.take_characteristics();
         let counter = if commit { Counter::HandlerCommit } else { Counter::HandlerRollback };
         count(counter, 1);
         Ok(ended?)
+    }
+
+    /// Refuses a statement that is as one that opens a table, if the session's branch does.
+    ///
+    /// # Errors
+    /// 1399, 1402, 1613, 1614.
+    pub fn admit_opening(&self) -> Result<(), SqlError> {
+        Ok(self.tables.admit_opening()?)
     }
 
     /// Who sees the branches of others.

@@ -1,13 +1,13 @@
 //! All branches of distributed transactions (XA) that a server knows: those that sessions work on, by their names alone, and
 //! those that are prepared.
 //!
-//! 1. A name is there once. 2. A prepared branch is taken out by one session, which ends it, or puts it back; until then it is listed,
-//! and who wants to end it, too, waits. 3. No statement but XA's looks here.
+//! 1. A name is there once, whatever its format is. 2. A prepared branch is taken out by one session, which ends it, or gives it
+//! back, also when it panics ([`Ending`]); until then it is listed, and who wants to end it, too, waits. 3. No statement but XA's looks here.
 
+use base::TableId;
 use catalog::PreparedBranch;
 use engine::Xid;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
 use sync::{Deadline, Event, Mutex, WaitResult};
 
 instrument::classes! {
@@ -34,9 +34,42 @@ pub(crate) enum NotHad {
     Killed,
 }
 
+/// A branch that a session has taken out to end it. When this goes, be it by a panic, others may have what is left.
+pub(crate) struct Ending<'b> {
+    branches: &'b Branches,
+    xid: Xid,
+    /// `None` only while it is being given back.
+    branch: Option<Box<PreparedBranch>>,
+    of: Option<u64>,
+}
+
+impl Ending<'_> {
+    /// Ends it by `end`.
+    pub fn end<E>(
+        &mut self,
+        end: impl FnOnce(&mut PreparedBranch) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.branch.as_mut().map_or(Ok(()), |branch| end(branch))
+    }
+
+    /// It is over.
+    pub fn has_ended(&self) -> bool {
+        !self.branch.as_ref().is_some_and(|branch| branch.has_written())
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        match self.branch.take().filter(|branch| branch.has_written()) {
+            Some(branch) => self.branches.put(branch, self.of),
+            None => self.branches.end(&self.xid),
+        }
+    }
+}
+
 /// All branches.
 pub(crate) struct Branches {
-    known: Mutex<HashMap<Xid, Known>>,
+    known: Mutex<BTreeMap<Xid, Known>>,
     ended: Event,
 }
 
@@ -49,15 +82,14 @@ impl Branches {
         Branches { known: Mutex::new(&BRANCHES, known.collect()), ended: Event::new(&ENDED) }
     }
 
-    /// A session begins a branch; false: there is one of this name.
+    /// A session begins a branch; false: there is one of this name, which may be of another format.
     pub fn begin(&self, xid: &Xid) -> bool {
-        match self.known.lock().entry(xid.clone()) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(entry) => {
-                entry.insert(Known::InHand);
-                true
-            }
+        let mut known = self.known.lock();
+        let is_taken = known.range(xid.of_any_format()).next().is_some();
+        if !is_taken {
+            known.insert(xid.clone(), Known::InHand);
         }
+        !is_taken
     }
 
     /// A branch is over.
@@ -84,7 +116,7 @@ impl Branches {
 
     /// Takes a prepared branch to end it, unless it is another session's. What another session is ending is waited for: whether that
     /// lasts is known then.
-    pub fn take(&self, xid: &Xid, session: u64) -> Result<Box<PreparedBranch>, NotHad> {
+    pub fn take(&self, xid: &Xid, session: u64) -> Result<Ending<'_>, NotHad> {
         loop {
             let seen = self.ended.prepare();
             {
@@ -92,7 +124,12 @@ impl Branches {
                 let place = known.get_mut(xid).ok_or(NotHad::Unknown)?;
                 match std::mem::replace(place, Known::Ending) {
                     Known::Prepared(branch, of) if of.is_none_or(|id| id == session) => {
-                        return Ok(branch);
+                        return Ok(Ending {
+                            branches: self,
+                            xid: xid.clone(),
+                            branch: Some(branch),
+                            of,
+                        });
                     }
                     Known::Ending => {}
                     other => {
@@ -107,6 +144,13 @@ impl Branches {
         }
     }
 
+    /// These tables of the session that has prepared the branch will be gone.
+    pub fn forget(&self, xid: &Xid, tables: &[TableId]) {
+        if let Some(Known::Prepared(branch, _)) = self.known.lock().get_mut(xid) {
+            branch.forget(tables);
+        }
+    }
+
     /// A session ends: its prepared branch is anybody's.
     pub fn detach(&self, xid: &Xid) {
         if let Some(Known::Prepared(_, of)) = self.known.lock().get_mut(xid) {
@@ -118,8 +162,6 @@ impl Branches {
     pub fn prepared(&self) -> Vec<Xid> {
         let known = self.known.lock();
         let prepared = known.iter().filter(|(_, known)| !matches!(known, Known::InHand));
-        let mut names: Vec<Xid> = prepared.map(|(xid, _)| xid.clone()).collect();
-        names.sort();
-        names
+        prepared.map(|(xid, _)| xid.clone()).collect()
     }
 }

@@ -1,11 +1,12 @@
 //! Where transactions end, and what their end does to locks and to what others see of them.
 //!
-//! 1. Metadata locks are given back with the transaction, or with the statement outside of one. 2. A deadlock rolls the
+//! 1. Metadata locks are given back with the transaction, or with the statement outside of one, or that could not open all of
+//! its tables. 2. A deadlock rolls the
 //! whole transaction back, any other error only the statement (the executor has done that by then).
 
 use crate::core::{BranchPhase, Characteristics, Core, Holding};
 use crate::process::Severity;
-use catalog::{BranchEnd, InBranch};
+use catalog::{BranchEnd, CatalogError};
 use engine::{Client, Xid};
 use executor::{Environment, SqlError};
 use instrument::{Counter, count};
@@ -23,6 +24,9 @@ impl Core {
     #[inline]
     pub fn end_statement(&mut self, failed: Option<&SqlError>) -> Result<(), SqlError> {
         self.client.end_statement();
+        if let Some(SqlError::Catalog(CatalogError::BranchRolledBack(_))) = failed {
+            self.branch.is_told();
+        }
         let holding = std::mem::take(&mut self.transaction.holding);
         if let Holding::Since(mark) = holding {
             self.tables.release_since(self.client.slot(), mark);
@@ -30,6 +34,7 @@ impl Core {
         let has_touched = self.count_end(failed.is_none());
         if self.transaction.open {
             self.tables.end_statement(self.client.slot());
+            self.transaction.held_before = self.tables.mark();
             match failed {
                 Some(error) if self.ends_transaction(error) => {
                     self.rollback_work();
@@ -64,6 +69,16 @@ impl Core {
         ended
     }
 
+    /// A statement has failed before it ran: gives back the metadata locks that it has taken, if it could not open all that it
+    /// names.
+    #[cold]
+    pub(crate) fn release_opened(&mut self, error: &SqlError) {
+        if matches!(error, SqlError::Catalog(_)) {
+            let mark = self.transaction.held_before.min(self.tables.mark());
+            self.tables.release_since(self.client.slot(), mark);
+        }
+    }
+
     /// Counts the end of a statement that touched tables, or whose transaction did; whether it is one.
     #[inline]
     fn count_end(&self, committed: bool) -> bool {
@@ -88,9 +103,10 @@ impl Core {
 
     /// The session's branch (XA) is another one; `None`: there is none any more.
     pub(crate) fn set_branch(&mut self, branch: Option<(Xid, BranchPhase)>) {
-        let forbids = branch.as_ref().map_or(InBranch::Anything, |(_, phase)| phase.forbids());
+        let detaches = self.detaches_branches();
+        let forbids = branch.as_ref().map(|(_, phase)| phase.forbids(detaches));
         self.branch.set(branch);
-        self.tables.set_in_branch(forbids);
+        self.tables.set_in_branch(forbids.unwrap_or_default());
         self.env.in_branch = self.branch.get().is_some();
         self.env.judge_limits();
     }
@@ -98,7 +114,19 @@ impl Core {
     /// How far the session's branch is.
     pub(crate) fn set_branch_phase(&mut self, phase: BranchPhase) {
         self.branch.set_phase(phase);
-        self.tables.set_in_branch(phase.forbids());
+        self.tables.set_in_branch(phase.forbids(self.detaches_branches()));
+        self.events.transactions.branch_is(phase.state());
+    }
+
+    /// Whether a transaction is open, or a branch that was not rolled back.
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        let is_lost = |phase| matches!(phase, BranchPhase::RollbackOnly(_));
+        self.transaction.open || self.branch.phase().is_some_and(|phase| !is_lost(phase))
+    }
+
+    /// Whether a branch leaves the session when it is prepared. It cannot be changed while there is one.
+    pub(crate) fn detaches_branches(&self) -> bool {
+        self.env.vars.number("xa_detach_on_prepare") != 0
     }
 
     /// Ends the branch that the session works on; what was not committed is rolled back.
@@ -112,14 +140,19 @@ impl Core {
         self.env.server.branches.end(xid);
     }
 
-    /// The session ends, or starts anew: the branch that it works on is rolled back, one that is prepared is anybody's.
+    /// The session ends, or starts anew: the branch that it works on is rolled back, one that is prepared is anybody's, without
+    /// what it did to the session's own tables, which go.
     pub(crate) fn leave_branch(&mut self) {
         let Some((xid, phase)) = self.branch.get() else { return };
         let xid = xid.clone();
         match phase {
             BranchPhase::Prepared => {
-                self.env.server.branches.detach(&xid);
                 self.set_branch(None);
+                // Before others may end it: nobody undoes anything in them.
+                let server = self.env.server.clone();
+                server.branches.forget(&xid, &self.tables.temporary_ids());
+                self.tables.drop_temporary_tables(&self.client);
+                server.branches.detach(&xid);
             }
             _ => self.end_own_branch(&xid, false),
         }
@@ -242,7 +275,7 @@ impl Core {
         self.transaction.savepoints.clear();
         self.env.tracker.ends();
         self.tables.release_all(self.client.slot());
-        self.transaction.open = false;
+        (self.transaction.open, self.transaction.held_before) = (false, 0);
         self.show_transaction();
     }
 

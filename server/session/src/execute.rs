@@ -88,6 +88,7 @@ impl Core {
     /// Ends a statement that did not get as far as running; false.
     #[cold]
     pub(crate) fn refuse(&mut self, error: SqlError) -> bool {
+        self.release_opened(&error);
         self.conclude(Err(error), &Written::at(&self.reply.out))
     }
 

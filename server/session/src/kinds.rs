@@ -309,7 +309,8 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Xa(Xa::Recover(convert)) =>
         PLAIN.counts(C::ComXaRecover).not_preparable(),
         { rows |core, sink|
-            core.needs_xa_recover().map(|()| recover_columns()), core.xa_recover(*convert, sink) };
+            core.needs_xa_recover().map(|()| recover_columns(core.env.charsets.results.unwrap_or_default())),
+            core.xa_recover(*convert, sink) };
     S::LockTables(list, wait) =>
         PLAIN.counts(C::ComLockTables).not_preparable(),
         { session |core| core.lock_tables(list, *wait) }
@@ -580,7 +581,7 @@ kinds! { of_show, SHOWS, Show, shown;
         PLAIN.counts(C::ComShowCreateEvent), { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
     Show::CreateUser(account) =>
         PLAIN.counts(C::ComShowCreateUser), { rows |core, sink|
-            core.create_user_columns(account),
+            core.admit_opening().and_then(|()| core.create_user_columns(account)),
             core.show_create_user(account, sink) };
 
     // The diagnostics area.
@@ -642,7 +643,9 @@ kinds! { of_show, SHOWS, Show, shown;
     Show::Profiles =>
         PLAIN.counts(C::ComShowProfiles), { rows |core, sink| Ok(show::texts(&["Query_ID", "Duration", "Query"])), Ok(()) };
     Show::Profile =>
-        PLAIN.counts(C::ComShowProfile), { rows |core, sink| Ok(show::texts(&["Status", "Duration"])), Ok(()) };
+        PLAIN.counts(C::ComShowProfile),
+        { rows |core, sink|
+            core.admit_opening().map(|()| show::texts(&["Status", "Duration"])), Ok(()) };
     Show::BinlogEvents { relay: true, .. } =>
         PLAIN.counts(C::ComShowRelaylogEvents),
         { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };

@@ -515,6 +515,7 @@ impl Core {
     fn refuse_characteristic(&self, action: &Action) -> Result<(), SqlError> {
         let name = action.id.get().name;
         let session = matches!(action.scope, Scope::Unspecified | Scope::Session);
+        let in_transaction = self.is_in_transaction();
         match name {
             "sql_log_bin" if self.transaction.open => {
                 return Err(SessionError::FixedSqlLogBin(name).into());
@@ -522,14 +523,14 @@ impl Core {
             "binlog_format" if self.transaction.open && session => {
                 return Err(SessionError::FixedBinlogFormat(name).into());
             }
-            "xa_detach_on_prepare" if session && (self.transaction.open || self.env.in_branch) => {
+            "xa_detach_on_prepare" if session && in_transaction => {
                 return Err(SessionError::FixedInTransaction(name).into());
             }
             _ => {}
         }
         let is_characteristic =
             matches!(action.id.get().effect, Effect::Isolation | Effect::ReadOnly);
-        match is_characteristic && action.scope == Scope::Unspecified && self.transaction.open {
+        match is_characteristic && action.scope == Scope::Unspecified && in_transaction {
             true => Err(SessionError::InTransaction.into()),
             false => Ok(()),
         }

@@ -469,6 +469,7 @@ fn a_killed_session_closes() {
     assert_eq!(error_of(&killer.command(b"\x03KILL 99")), 1094);
 }
 
+mod branch_ends;
 mod by_owner;
 mod cursors;
 mod ddl_crashes;

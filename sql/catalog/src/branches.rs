@@ -3,11 +3,12 @@
 //! 1. A branch has the metadata locks that its session had when it was prepared, in the branch's own slot, until it has ended.
 //!    Guard: `tests/xa/prepared.talk`, recorded from MySQL. 2. One that recovery found has those of the tables it has written to,
 //!    before the first session comes. Guard: `a_branch_outlives_the_server` of `tests/xa.rs`. 3. While a branch is idle its session
-//!    opens no table, planned or kept. Guard: `tests/xa/states.talk`.
+//!    opens no table, planned or kept, and reads no virtual or derived one. Guard: `tests/xa/matrix.talk`.
 
 use crate::{Catalog, CatalogError, TableCache};
+use base::TableId;
 use engine::{Branch, Client, Xid};
-use mdl::{Held, Mode};
+use mdl::{Held, Mdl, Mode};
 use sync::Deadline;
 
 /// A prepared transaction with all that it has locked.
@@ -18,16 +19,23 @@ pub struct PreparedBranch {
 
 /// What a session's branch forbids its statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum InBranch {
-    /// There is none, or it forbids nothing.
+pub struct InBranch {
+    /// Tables of any kind.
+    pub tables: Barred,
+    /// The session's own tables, whatever is said of others: the branch leaves the session when it is prepared (4091).
+    pub temporary: bool,
+}
+
+/// Whether a session's branch keeps its statements from opening tables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Barred {
+    /// There is none, or statements work on it.
     #[default]
-    Anything,
-    /// Tables of the session's own (4091).
-    NoTemporary,
-    /// Tables, since the branch is in this state (1399).
-    NoTable(&'static str),
-    /// Tables, since the branch was rolled back (1402, 1613, 1614).
-    Nothing(BranchEnd),
+    No,
+    /// It is in this state (1399).
+    State(&'static str),
+    /// It was rolled back (1402, 1613, 1614).
+    RolledBack(BranchEnd),
 }
 
 /// Why a branch was rolled back that nobody asked to be.
@@ -42,20 +50,28 @@ pub enum BranchEnd {
 }
 
 impl InBranch {
-    /// Refuses a table that other sessions know.
+    /// Refuses what opens anything.
     pub(crate) fn admit(self) -> Result<(), CatalogError> {
-        match self {
-            InBranch::Anything | InBranch::NoTemporary => Ok(()),
-            InBranch::NoTable(state) => Err(CatalogError::BranchState(state)),
-            InBranch::Nothing(end) => Err(CatalogError::BranchRolledBack(end)),
+        match self.tables {
+            Barred::No => Ok(()),
+            Barred::State(state) => Err(CatalogError::BranchState(state)),
+            Barred::RolledBack(end) => Err(CatalogError::BranchRolledBack(end)),
+        }
+    }
+
+    /// Refuses a statement that changes something and opens nothing: a branch that was rolled back has no say in it.
+    pub(crate) fn admit_without_table(self) -> Result<(), CatalogError> {
+        match self.tables {
+            Barred::State(_) => self.admit(),
+            Barred::No | Barred::RolledBack(_) => Ok(()),
         }
     }
 
     /// Refuses a table of the session's own.
     pub(crate) fn admit_temporary(self) -> Result<(), CatalogError> {
-        match self {
-            InBranch::Anything => Ok(()),
-            _ => Err(CatalogError::TemporaryInBranch),
+        match self.temporary {
+            true => Err(CatalogError::TemporaryInBranch),
+            false => self.admit(),
         }
     }
 }
@@ -64,6 +80,11 @@ impl PreparedBranch {
     /// Its name.
     pub fn xid(&self) -> &Xid {
         self.branch.xid()
+    }
+
+    /// These tables will be gone: there will be nothing to undo in them.
+    pub fn forget(&mut self, tables: &[TableId]) {
+        self.branch.forget(tables);
     }
 
     /// Whether its end would change something.
@@ -76,6 +97,28 @@ impl TableCache {
     /// Says what the session's branch forbids from now on.
     pub fn set_in_branch(&mut self, what: InBranch) {
         self.explicit.set_in_branch(what);
+    }
+
+    /// Refuses a statement that opens, makes or drops a table of the session's own.
+    ///
+    /// # Errors
+    /// 4091, 1399, 1402, 1613, 1614.
+    pub fn admit_temporary(&self) -> Result<(), CatalogError> {
+        self.explicit.in_branch.admit_temporary()
+    }
+
+    /// The session's own tables, and those that it had when its transaction began.
+    pub fn temporary_ids(&self) -> Vec<TableId> {
+        let own = self.temporary.values().filter_map(|handle| self.definition(*handle));
+        own.chain(&self.retired).map(|definition| definition.def.id).collect()
+    }
+
+    /// Refuses a statement that opens anything, be it stored, virtual or derived.
+    ///
+    /// # Errors
+    /// 1399, 1402, 1613, 1614.
+    pub fn admit_opening(&self) -> Result<(), CatalogError> {
+        self.explicit.in_branch.admit()
     }
 
     /// Prepares the session's transaction, which is the branch's from then on, with its locks.
@@ -120,14 +163,26 @@ impl TableCache {
         prepared: &mut PreparedBranch,
         commit: bool,
     ) -> Result<(), CatalogError> {
+        let ending = Ending { mdl: self.catalog.mdl(), prepared };
         let ended = match commit {
-            true => client.commit_branch(&mut prepared.branch),
-            false => client.rollback_branch(&mut prepared.branch),
+            true => client.commit_branch(&mut ending.prepared.branch),
+            false => client.rollback_branch(&mut ending.prepared.branch),
         };
-        if !prepared.has_written() {
-            self.catalog.mdl().release_all(prepared.branch.slot(), &mut prepared.held);
-        }
         Ok(ended?)
+    }
+}
+
+/// A branch that is being ended. Has it when this goes, be it by a panic, then its metadata locks go, too.
+struct Ending<'b> {
+    mdl: &'b Mdl,
+    prepared: &'b mut PreparedBranch,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if !self.prepared.has_written() {
+            self.mdl.release_all(self.prepared.branch.slot(), &mut self.prepared.held);
+        }
     }
 }
 

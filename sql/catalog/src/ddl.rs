@@ -201,6 +201,11 @@ impl Catalog {
                 false => missing.push(format!("{schema}.{name}")),
             }
         }
+        match own.is_empty() {
+            true if temporary_only => cache.explicit.in_branch.admit_without_table()?,
+            true => {}
+            false => cache.admit_temporary()?,
+        }
         if !missing.is_empty() && !if_exists {
             return Err(CatalogError::UnknownTables(missing.join(",")));
         }

@@ -114,7 +114,7 @@ impl ExplicitLocks {
 
     fn set_active(&mut self, active: bool) {
         self.active = active;
-        self.asks = active || self.in_branch != InBranch::Anything;
+        self.asks = active || self.in_branch != InBranch::default();
     }
 
     pub(crate) fn set_in_branch(&mut self, what: InBranch) {
@@ -132,6 +132,12 @@ impl TableCache {
     /// Whether LOCK TABLES is in force.
     pub fn tables_are_locked(&self) -> bool {
         self.explicit.active
+    }
+
+    /// Whether a plan from before has to be admitted: LOCK TABLES is in force, or there is a branch.
+    #[inline]
+    pub fn asks(&self) -> bool {
+        self.explicit.asks
     }
 
     /// A statement begins to be planned: each alias may be used again.
@@ -178,7 +184,10 @@ impl TableCache {
         if self.is_temporary(schema, name) {
             return self.explicit.in_branch.admit_temporary();
         }
-        self.explicit.in_branch.admit()?;
+        // That there is none is said first.
+        if self.explicit.in_branch.admit().is_err() && self.catalog.knows(schema, name) {
+            return self.explicit.in_branch.admit();
+        }
         if self.explicit.active {
             self.explicit.admit(schema, name, alias, is_write(mode))?;
         }

@@ -43,7 +43,7 @@ mod virtuals;
 
 pub use accounts::all_mighty;
 pub use alter::{Alter, CopyRows, FullName, Work};
-pub use branches::{BranchEnd, InBranch, PreparedBranch};
+pub use branches::{Barred, BranchEnd, InBranch, PreparedBranch};
 pub use cache::{Lasting, TableCache, TableRef};
 pub use ddl::FillRows;
 pub use def::{

@@ -27,7 +27,7 @@ impl Catalog {
         if cache.temporary(&new.schema, &new.name).is_some() {
             return Err(CatalogError::TableExists(new.name).into());
         }
-        cache.explicit.in_branch.admit_temporary()?;
+        cache.admit_temporary()?;
         cache.drop_retired(client)?;
         let mut own = self.engine().client().map_err(CatalogError::from)?;
         let def = self.with_ids(new)?;
@@ -112,7 +112,7 @@ impl TableCache {
     ) -> Result<(), CatalogError> {
         let key = (schema.to_string(), name.to_string());
         let Some(&handle) = self.temporary.get(&key) else { return Ok(()) };
-        self.explicit.in_branch.admit_temporary()?;
+        self.admit_temporary()?;
         self.temporary.remove(&key);
         self.lasting.dropped = true;
         self.retired.extend(self.definition(handle).cloned());

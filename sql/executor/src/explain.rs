@@ -138,7 +138,15 @@ pub fn run(
         planning.database = Some(schema);
     }
     planning.explains = true;
-    let plan = planned(request.statement, &mut planning)?;
+    let before = planning.tables.mark();
+    let plan = planned(request.statement, &mut planning).inspect_err(|error| {
+        if let SqlError::Catalog(_) = error {
+            planning.tables.release_since(planning.client.slot(), before);
+        }
+    })?;
+    if planning.opens {
+        planning.tables.admit_opening()?;
+    }
     let warnings = std::mem::take(&mut planning.warnings);
     let rewritten = rewritten(&request, &planning);
     let shown = plan.shown(request.format, context)?;

@@ -124,6 +124,7 @@ impl Context<'_> {
             database: self.env.database(),
             deadline: self.env.lock_deadline(),
             explains: false,
+            opens: false,
             settings: expr::build::Settings {
                 shows_locked: self.client.shows_locked(),
                 ..expr::build::Settings::of(self.env)

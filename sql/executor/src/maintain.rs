@@ -176,7 +176,7 @@ fn missing(error: SqlError) -> Result<Report, SqlError> {
 
 /// KILL, shutdown and a server that is read only are not about the table.
 fn ends_statement(error: &SqlError) -> bool {
-    matches!(error.parts().0, 1317 | 1053 | 1290)
+    matches!(error.parts().0, 1317 | 1053 | 1290 | 4091)
 }
 
 /// OPTIMIZE: the table is made anew, and its statistics.

@@ -110,8 +110,8 @@ impl Prepared {
             self.program.check_rights(context)?;
             self.allowed_in.set(state);
         }
-        if context.tables.tables_are_locked() {
-            context.tables.admit_names(&self.program.named)?;
+        if context.tables.asks() {
+            self.program.admit_again(context)?;
         }
         let deadline = context.env.lock_deadline();
         for table in &self.program.tables {

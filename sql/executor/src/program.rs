@@ -83,6 +83,8 @@ pub struct Program {
     pub(crate) needs: Needs,
     /// Of the text that it was made of, and of every other one that has this program.
     pub(crate) digest: Option<Arc<Digest>>,
+    /// It opens something: a table that is stored or virtual, or a derived one.
+    pub(crate) opens: bool,
 }
 
 /// What becomes of the literals of a statement, and of its parameters.
@@ -134,16 +136,22 @@ impl Program {
             terms: None,
             needs: Needs::default(),
             digest: None,
+            opens: false,
         };
         let Open { literals, parameters, cut, .. } = open;
         context.tables.keep_names();
         let mut planning = PlanContext { literals, parameters, ..context.planning() };
         let planned = plan(statement, &mut planning);
         let (warnings, literals) = (planning.warnings, planning.literals);
+        made.opens = match &**statement {
+            Statement::Show(show) => planner::show::opens_tables(show),
+            _ => planning.opens || matches!(planned, Ok(Some(Plan::Virtual(_)))),
+        };
         made.needs = Needs::kept(planning.needs);
         let parameters = planning.parameters;
         made.named = context.tables.take_names();
         let planned = planned.map_err(|error| preceded(error, &warnings, statement, context))?;
+        made.admit(context)?;
         let Some(plan) = planned else {
             made.columns = columns_of_tree(statement, context)?;
             return Ok(made);
@@ -188,6 +196,26 @@ impl Program {
             self.needs.check(rights, &context.tables.catalog().accounts())?;
         }
         Ok(())
+    }
+
+    /// Whether LOCK TABLES and the session's branch let it run.
+    ///
+    /// # Errors
+    /// 1100, 1099; 1399, 1402, 1613, 1614.
+    #[cold]
+    pub(crate) fn admit_again(&self, context: &mut Context<'_>) -> Result<(), SqlError> {
+        if context.tables.tables_are_locked() {
+            context.tables.admit_names(&self.named)?;
+        }
+        self.admit(context)
+    }
+
+    /// Whether the session's branch lets it run.
+    fn admit(&self, context: &Context<'_>) -> Result<(), SqlError> {
+        match self.opens {
+            true => Ok(context.tables.admit_opening()?),
+            false => Ok(()),
+        }
     }
 
     /// Counts that it locks its tables for a run, as `table_lock_waits_summary_by_table` shows it.

@@ -105,8 +105,8 @@ impl Program {
         context: &mut Context<'_>,
     ) -> Result<Option<Prepared>, SqlError> {
         self.check_rights(context)?;
-        if context.tables.tables_are_locked() {
-            context.tables.admit_names(&self.named)?;
+        if context.tables.asks() {
+            self.admit_again(context)?;
         }
         let deadline = context.env.lock_deadline();
         for table in &self.tables {

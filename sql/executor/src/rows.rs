@@ -2,12 +2,11 @@
 
 use crate::{Context, SqlError};
 use catalog::TableRef;
-use std::ops::Bound;
 
 /// Rows between two looks at the kill flag.
 const KILL_CHECK_ROWS: u64 = 64;
 
-/// Calls `visit` for the bytes of every row, in the order of the clustered index.
+/// Calls `visit` for the bytes of every row that the statement sees, in the order of the clustered index.
 ///
 /// # Errors
 /// Storage errors, those of `visit`, 1317 when killed.
@@ -17,7 +16,7 @@ pub fn each(
     visit: &mut dyn FnMut(&[u8]) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let table = context.tables.table(table);
-    let mut scan = context.client.scan(table, 0, Bound::Unbounded, Bound::Unbounded)?;
+    let mut scan = context.client.scan_seen(table)?;
     let mut examined: u64 = 0;
     while let Some(bytes) = scan.next()? {
         examined += 1;

@@ -17,9 +17,6 @@ enum Takes {
     GtidAssignment,
 }
 
-/// Bytes of either part of a transaction's name.
-const XID_PART_BYTES_MAX: usize = 64;
-
 impl Parser<'_> {
     /// `CHANGE REPLICATION ...`
     pub(crate) fn change(&mut self) -> Result<Statement> {
@@ -307,13 +304,15 @@ impl Parser<'_> {
         if self.eat(TokenKind::Comma) {
             xid.bqual = self.text_string()?;
             if self.eat(TokenKind::Comma) {
+                let place = self.place();
                 xid.format = self.unsigned()?;
+                if !xid.is_valid() {
+                    // The number is what the error points at, whichever part is too long.
+                    self.rewind(place);
+                }
             }
         }
-        if xid.gtrid.len().max(xid.bqual.len()) > XID_PART_BYTES_MAX {
-            return self.fail();
-        }
-        Ok(xid)
+        if xid.is_valid() { Ok(xid) } else { self.fail() }
     }
 }
 

@@ -77,6 +77,8 @@ pub struct PlanContext<'a> {
     pub makes_view: bool,
     /// EXPLAIN: outer references are noted (1276).
     pub explains: bool,
+    /// FROM has something in it, as far as the statement has been resolved: stored, virtual or derived.
+    pub opens: bool,
 }
 
 impl PlanContext<'_> {

@@ -79,6 +79,22 @@ const ROUTINES: &str = "ROUTINE_SCHEMA AS `Db`, ROUTINE_NAME AS `Name`, ROUTINE_
                         `character_set_client`, COLLATION_CONNECTION AS `collation_connection`, \
                         DATABASE_COLLATION AS `Database Collation`";
 
+/// Whether a SHOW opens tables, those of a virtual schema among them. Some are shown without any, as in MySQL; one definition is
+/// found first, and then opened.
+pub fn opens_tables(show: &Show) -> bool {
+    !matches!(
+        show,
+        Show::ProcessList { .. }
+            | Show::BinaryLogStatus
+            | Show::BinaryLogs
+            | Show::ReplicaStatus(_)
+            | Show::Replicas
+            | Show::CreateDatabase { .. }
+            | Show::CreateTable(_)
+            | Show::CreateOther(..)
+    )
+}
+
 /// The query that shows it; `None` when no table has it: temporary tables are in no dictionary.
 ///
 /// # Errors

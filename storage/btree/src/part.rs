@@ -194,7 +194,9 @@ impl Part {
     fn is_of(&self, tree: &Tree, key: &[u8]) -> Result<bool> {
         let Some((page, version)) = self.copied else { return Ok(false) };
         let node = self.node();
-        if node.index_id() != tree.index || !node.covers(key) {
+        // A table that was rebuilt has the same indexes in another space, whose versions begin anew.
+        let is_elsewhere = page::header::page_id(&self.page).space != tree.ts.id();
+        if is_elsewhere || node.index_id() != tree.index || !node.covers(key) {
             return Ok(false);
         }
         let page = tree.ts.optimistic(page)?;
@@ -225,6 +227,23 @@ mod tests {
         let way = Way::To(edges.0.key());
         part.begin(tree, way, (&edges.0, &edges.1), &mut Ahead::default()).unwrap();
         (part.to - part.from, part.whole, part.page[page::header::BYTES - 1] == 0)
+    }
+
+    #[test]
+    fn a_leaf_of_another_space_is_not_taken_for_the_one_that_was_copied() {
+        let env = Env::new(100);
+        let (worker, tree) = (env.worker(), env.tree(1));
+        let ts = env.pool.create_tablespace(base::SpaceId(17), "u").unwrap();
+        // As a table that is rebuilt: the same index, page and version.
+        let rebuilt = env.tree_in(&ts, 1);
+        assert_eq!(rebuilt.root, tree.root);
+        for (tree, fill) in [(&tree, 7), (&rebuilt, 8)] {
+            (0..3u32).for_each(|k| put(&env, tree, &worker, &k.to_be_bytes(), &[fill; 20]));
+        }
+        let mut part = Part::new();
+        assert_eq!(begin(&mut part, &tree, 0, 9), (3, true, true));
+        assert_eq!(begin(&mut part, &rebuilt, 0, 9), (3, true, true));
+        assert_eq!(part.node().payload(0).unwrap(), [8; 20]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! 1. A prepared transaction is in a session slot of its own, in which nobody runs: there its row locks are, and the metadata
 //!    locks that whoever prepared it gives to the slot. So others wait for it as for a session's, until it ends. Guard:
 //!    `a_prepared_branch_keeps_its_locks_and_its_client_goes_on`; the models of `lock` and `mdl`.
-//! 2. It ends by [`Client::commit_branch`] or [`Client::rollback_branch`] alone. A branch that is dropped stays prepared on the
+//! 2. It ends by [`Client::commit_branch`] or [`Client::rollback_branch`] alone, or it is prepared as before, also when one of
+//!    them panics; what was undone in part is a loser's: `a_branch_whose_rollback_panics_is_a_loser`. A branch that is dropped stays prepared on the
 //!    disk: the server stops. Guard: `branches_are_there_after_every_crash`.
 //! 3. One that has written nothing is no transaction any more, and is not found again after a crash, as in MySQL. Guard:
 //!    `a_branch_that_has_written_nothing_locks_no_row`.
@@ -103,6 +104,12 @@ impl Branch {
         &self.tables
     }
 
+    /// These tables will be gone before it ends: there will be nothing to undo in them.
+    pub fn forget(&mut self, tables: &[TableId]) {
+        let work = self.work.iter_mut();
+        work.for_each(|work| work.open.retain(|table| !tables.contains(&table.id())));
+    }
+
     /// Its transaction, while there is something that is neither committed nor rolled back.
     pub fn trx_id(&self) -> Option<TrxId> {
         self.work.as_ref().map(|work| work.segment.trx())
@@ -165,24 +172,18 @@ impl Client {
     /// # Errors
     /// Those of the log: the branch is prepared still when [`Branch::trx_id`] says so.
     pub fn commit_branch(&mut self, branch: &mut Branch) -> Result<()> {
-        let Some(mut work) = branch.work.take() else { return Ok(()) };
+        let Some(work) = &mut branch.work else { return Ok(()) };
         let engine = Arc::clone(self.engine());
-        let (trx, segment) = (work.segment.trx(), &mut work.segment);
-        match engine.trx().commit(self.worker(), segment) {
-            Ok(ended) => {
-                engine.trx().end(trx, ended.lsn, None);
-                branch.unlock(&engine);
-                let durable = engine.log().commit(ended.lsn);
-                engine.trx().leave(segment, ended.lsn, true);
-                engine.trx().give_back(work.segment);
-                durable
-            }
-            Err(e) => {
-                segment.restore_state(State::Prepared);
-                branch.work = Some(work);
-                Err(e)
-            }
-        }
+        let still_prepared = StillPrepared(Some(&mut work.segment));
+        let ended =
+            still_prepared.try_end(|segment| engine.trx().commit(self.worker(), segment))?;
+        let Some(Work { mut segment, .. }) = branch.work.take() else { return Ok(()) };
+        engine.trx().end(segment.trx(), ended.lsn, None);
+        branch.unlock(&engine);
+        let durable = engine.log().commit(ended.lsn);
+        engine.trx().leave(&mut segment, ended.lsn, true);
+        engine.trx().give_back(segment);
+        durable
     }
 
     /// Rolls a branch back; the client is in no transaction. What cannot be undone now is left to the background.
@@ -190,26 +191,69 @@ impl Client {
     /// # Errors
     /// Those of the log: the branch is prepared still when [`Branch::trx_id`] says so.
     pub fn rollback_branch(&mut self, branch: &mut Branch) -> Result<()> {
-        let Some(mut work) = branch.work.take() else { return Ok(()) };
+        let Some(work) = &mut branch.work else { return Ok(()) };
         let engine = Arc::clone(self.engine());
-        let (trx, segment) = (work.segment.trx(), &mut work.segment);
-        let begun = engine.trx().take_back_prepare(self.worker(), segment);
-        if let Err(e) = begun.and_then(|lsn| engine.log().commit(lsn)) {
-            branch.work = Some(work);
-            return Err(e);
-        }
+        let still_prepared = StillPrepared(Some(&mut work.segment));
+        let begun = still_prepared
+            .try_end(|segment| engine.trx().take_back_prepare(self.worker(), segment))?;
+        engine.log().commit(begun)?;
         let _must_end = sync::shield();
-        let ended = matches!(engine.undo_branch(self.worker(), &mut work), Ok(true));
-        if !ended {
-            // From here on it is a loser as others are.
-            engine.trx().disown(trx);
-        }
-        branch.unlock(&engine);
-        match ended {
-            true => engine.trx().give_back(work.segment),
-            false => engine.leave_unfinished(Unfinished::new(work.segment, work.open)),
-        }
+        let work = branch.work.take();
+        let mut undoing = Undoing { engine: &engine, branch, work };
+        let undone = match undoing.finish(self.worker()) {
+            true => undoing.work.take(),
+            false => None,
+        };
+        drop(undoing);
+        undone.into_iter().for_each(|work| engine.trx().give_back(work.segment));
         Ok(())
+    }
+}
+
+/// The segment of a branch that is about to end. Until it has, it is prepared, also when an error or a panic is in the way.
+struct StillPrepared<'s>(Option<&'s mut Segment>);
+
+impl StillPrepared<'_> {
+    fn try_end<T>(mut self, end: impl FnOnce(&mut Segment) -> Result<T>) -> Result<T> {
+        let segment = self.0.as_deref_mut().ok_or(Error::Internal("a branch without a segment"))?;
+        let ended = end(segment)?;
+        self.0 = None;
+        Ok(ended)
+    }
+}
+
+impl Drop for StillPrepared<'_> {
+    fn drop(&mut self) {
+        if let Some(segment) = &mut self.0 {
+            segment.restore_state(State::Prepared);
+        }
+    }
+}
+
+/// A branch that is being rolled back. What is left of it when this goes, be it by a panic, is a loser as others are.
+struct Undoing<'b> {
+    engine: &'b Engine,
+    branch: &'b Branch,
+    work: Option<Work>,
+}
+
+impl Undoing<'_> {
+    /// Whether all of it could be undone.
+    fn finish(&mut self, worker: &WorkerSlot) -> bool {
+        let undone = self.work.as_mut().map(|work| self.engine.undo_branch(worker, work));
+        matches!(undone, Some(Ok(true)))
+    }
+}
+
+impl Drop for Undoing<'_> {
+    fn drop(&mut self) {
+        if let Some(work) = &self.work {
+            self.engine.trx().disown(work.segment.trx());
+        }
+        self.branch.unlock(self.engine);
+        if let Some(work) = self.work.take() {
+            self.engine.leave_unfinished(Unfinished::new(work.segment, work.open));
+        }
     }
 }
 

@@ -703,6 +703,17 @@ impl Client {
         Scan::open(viewer, table, index, (low, high), reader, row)
     }
 
+    /// All rows of a table as the running statement sees them, by its clustered index; opens the view if need be.
+    ///
+    /// # Errors
+    /// [`Error::TableDefChanged`]: the table was made after the view.
+    pub fn scan_seen<'a>(&'a mut self, table: &'a Table) -> Result<Scan<'a>> {
+        let viewer = Viewer { engine: &self.engine, eyes: self.eyes() };
+        let room = self.scan.get_or_insert_with(|| Box::new((Reader::new(), Vec::new())));
+        let (reader, row) = &mut **room;
+        Scan::open(viewer, table, 0, (Bound::Unbounded, Bound::Unbounded), reader, row)
+    }
+
     /// Makes files without names.
     pub fn temporary_files(&self) -> TemporaryFiles {
         TemporaryFiles { disk: Arc::clone(&self.engine.disk), slot: self.slot.index() }

@@ -441,8 +441,13 @@ impl Engine {
         if self.unfinished.lock().is_empty() {
             return 0;
         }
+        // What is left of a branch that recovery found may have none of its tables open.
+        let find = |id| match self.finder.get() {
+            Some(find) => Ok(self.registry.checked(find(id)?)),
+            None => Ok(Lookup::Later),
+        };
         // After an error it is tried again at the next step.
-        let done = self.finish(worker, &|_| Ok(Lookup::Later), rows_max);
+        let done = self.finish(worker, &find, rows_max);
         done.map_or(0, |done| done.rows)
     }
 

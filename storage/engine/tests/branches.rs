@@ -11,7 +11,9 @@ use base::Isolation;
 use common::{Row, Tables, create_table, key, row};
 use engine::{Branch, Client, Engine, Error, LockMode, LockWait, Result, RowLock, Table, Xid};
 use host::SimDisk;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use stdx::rng::Rng;
 use sync::sched::{self, Options};
@@ -133,6 +135,52 @@ fn a_branch_that_has_written_nothing_locks_no_row() {
     other.rollback_branch(&mut branch).unwrap();
     let (engine, ..) = common::open(&disk.crash()).unwrap();
     assert!(engine.take_branches().is_empty());
+}
+
+std::thread_local! {
+    /// Who looks for a table in this thread meets a bug, once.
+    static HAS_BUG: Cell<bool> = const { Cell::new(false) };
+}
+
+#[test]
+fn a_branch_whose_rollback_panics_is_a_loser() {
+    let disk = SimDisk::new(1);
+    let (_engine, _, mut client) = {
+        let (engine, table, mut client) = world(&disk);
+        work(&mut client, &table);
+        drop(client.prepare(xid(7)).unwrap());
+        (engine, table, client)
+    };
+    let _ = client.rollback();
+    let (engine, tables) = common::open_at_once(common::config(), &disk.crash()).unwrap();
+    let live = tables.values().map(|table| table.storage().space).collect();
+    let (spec, storage) = {
+        let table = tables.values().next().unwrap();
+        (table.spec().clone(), table.storage())
+    };
+    // Nobody has it open: who undoes something asks for it, and meets a bug once.
+    drop(tables);
+    let weak = Arc::downgrade(&engine);
+    let open = move || weak.upgrade().ok_or(Error::Shutdown)?.open_table(&spec, storage.clone());
+    let open_again = open.clone();
+    let find = move |_| {
+        assert!(!HAS_BUG.take(), "a bug");
+        open().map(Some)
+    };
+    engine.start_recovery(Arc::new(find), live).unwrap();
+    let mut branches = engine.take_branches();
+    let mut client = engine.client().unwrap();
+    HAS_BUG.set(true);
+    let ended = catch_unwind(AssertUnwindSafe(|| client.rollback_branch(&mut branches[0])));
+    assert!(ended.is_err() && !HAS_BUG.get());
+    assert_eq!(branches[0].trx_id(), None);
+    while !engine.is_settled() {
+        engine.step_janitor(u64::MAX);
+    }
+    let table = open_again().unwrap();
+    assert_eq!(ids(&mut client, &table), BEFORE);
+    assert!(![20, 25, 30, 40].iter().any(|id| is_locked(&mut client, &table, *id)));
+    engine.locks().verify();
 }
 
 #[test]

@@ -13,18 +13,19 @@ use crate::segment::{NewRecord, Segment, State};
 use crate::system::TrxSystem;
 use base::{Error, Lsn, PAGE_BYTES, PageId, Result, TableId, TrxId, UNDO_SPACE};
 use pool::Mtr;
+use std::ops::RangeInclusive;
 use stdx::bytes::{Put, Reader, Truncated};
 use sync::{SessionSlot, WorkerSlot};
 
 /// Tables that one prepare record tells of; few where it is tested.
 const TABLES_IN_RECORD: usize = if cfg!(debug_assertions) { 2 } else { 1000 };
 
-/// The name of a branch, as who coordinates it gave it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The name of a branch, as who coordinates it gave it. Those that differ by their format alone are neighbours in order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xid {
-    format: u64,
     gtrid: Box<[u8]>,
     bqual: Box<[u8]>,
+    format: u64,
 }
 
 impl Xid {
@@ -34,7 +35,7 @@ impl Xid {
     /// A name; `None`: a part is too long.
     pub fn new(format: u64, gtrid: &[u8], bqual: &[u8]) -> Option<Xid> {
         let fits = |part: &[u8]| part.len() <= Xid::PART_BYTES_MAX;
-        let xid = || Xid { format, gtrid: gtrid.into(), bqual: bqual.into() };
+        let xid = || Xid { gtrid: gtrid.into(), bqual: bqual.into(), format };
         (fits(gtrid) && fits(bqual)).then(xid)
     }
 
@@ -51,6 +52,11 @@ impl Xid {
     /// What tells the branches apart.
     pub fn bqual(&self) -> &[u8] {
         &self.bqual
+    }
+
+    /// The names that differ from this one by their format, and itself.
+    pub fn of_any_format(&self) -> RangeInclusive<Xid> {
+        Xid { format: 0, ..self.clone() }..=Xid { format: u64::MAX, ..self.clone() }
     }
 }
 

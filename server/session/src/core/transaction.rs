@@ -63,6 +63,8 @@ pub(crate) struct Transaction {
     pub one_shot: bool,
     /// What becomes of the present statement's metadata locks.
     pub holding: Holding,
+    /// How many metadata locks it had when the statement before ended.
+    pub held_before: usize,
     /// What the variables say of transactions.
     pub defaults: Characteristics,
     /// `unique_checks` and `foreign_key_checks`, as the registry has them.

@@ -2,18 +2,21 @@
 //!
 //! 1. A transaction begins and ends with statements, and takes their times: no clock is read for it. 2. A statement may end
 //! the transaction that went on, have one of its own and begin one, in this order. 3. Whether transactions are counted is
-//! asked when they end.
+//! asked when they end. 4. A branch (XA) that is prepared goes on until its session ends it, or has another transaction: as in
+//! MySQL, one that others may end has no end here. Guard: `tests/xa/events.talk`, recorded from it.
 
 use instrument::{
-    Consumer, CounterPage, ENABLED, HistoryWriter, OwnTransaction, SavepointCounts, TIMED,
-    TRANSACTION, TransactionKind, TransactionRecord,
+    BranchName, BranchState, Consumer, CounterPage, ENABLED, HistoryWriter, OwnTransaction,
+    SavepointCounts, TIMED, TRANSACTION, TransactionKind, TransactionRecord,
 };
+use std::sync::Arc;
 
 /// A transaction that goes on beyond its statement.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Open {
     begin_ns: u64,
     savepoints: SavepointCounts,
+    branch: Option<(Arc<BranchName>, BranchState)>,
 }
 
 /// How a transaction ended.
@@ -36,6 +39,10 @@ pub(crate) struct TransactionEvents {
     open: Option<Open>,
     /// `open` was begun by the present statement.
     begun: bool,
+    /// `open` is a branch that is farther than it was.
+    has_branch_news: bool,
+    /// `open` is a branch that is prepared, which was of this kind.
+    prepared: Option<TransactionKind>,
     /// The one that the present statement ended; where it had begun it as well, its time is not known yet.
     ended: Option<(Open, Ending)>,
 }
@@ -43,16 +50,51 @@ pub(crate) struct TransactionEvents {
 impl TransactionEvents {
     /// A transaction begins that goes on beyond the statement.
     pub fn begins(&mut self) {
-        self.open = Some(Open::default());
+        (self.open, self.prepared) = (Some(Open::default()), None);
         (self.begun, self.has_others) = (true, true);
     }
 
-    /// It ends.
+    /// It ends; one that is prepared does not.
     pub fn ends(&mut self, kind: TransactionKind, is_committed: bool) {
-        if let Some(open) = self.open.take() {
+        if self.prepared.is_some() {
+            return;
+        }
+        if let Some(mut open) = self.open.take() {
+            if let Some((_, state)) = &mut open.branch {
+                *state =
+                    if is_committed { BranchState::Committed } else { BranchState::RollbackOnly };
+            }
             self.begun = false;
             self.ended = Some((open, Ending { kind, is_committed }));
             self.has_others = true;
+        }
+    }
+
+    /// The one that goes on is this branch.
+    pub fn is_branch(&mut self, name: BranchName) {
+        if let Some(open) = &mut self.open {
+            open.branch = Some((Arc::new(name), BranchState::Active));
+        }
+    }
+
+    /// The branch is so far.
+    pub fn branch_is(&mut self, state: BranchState) {
+        if let Some((_, known)) = self.open.as_mut().and_then(|open| open.branch.as_mut()) {
+            *known = state;
+            (self.has_branch_news, self.has_others) = (true, true);
+        }
+    }
+
+    /// The branch, a transaction of this kind, is prepared.
+    pub fn branch_is_prepared(&mut self, kind: TransactionKind) {
+        self.branch_is(BranchState::Prepared);
+        self.prepared = Some(kind);
+    }
+
+    /// The session ends the branch that it has prepared.
+    pub fn prepared_ends(&mut self, is_committed: bool) {
+        if let Some(kind) = self.prepared.take() {
+            self.ends(kind, is_committed);
         }
     }
 
@@ -123,13 +165,23 @@ impl TransactionEvents {
     ) {
         let long = keep && instrument::consumes(Consumer::TransactionsHistoryLong);
         let keep = keep && instrument::consumes(Consumer::TransactionsHistory);
-        if let Some((open, ending)) = self.ended {
-            history.end_transaction(record(open, ending, times.1, false), keep, long);
+        if let Some((open, ending)) = &self.ended {
+            let ended = record(open, *ending, times.1, false);
+            // It began with this statement, too.
+            if open.begin_ns == times.0 {
+                history.begin_transaction(ended.clone());
+            }
+            history.end_transaction(ended, keep, long);
         }
         if !self.own.is_none() {
             let open = Open { begin_ns: times.0, ..Open::default() };
             let own = Ending { kind: self.own.kind(), is_committed: self.own.is_committed() };
-            history.end_transaction(record(open, own, times.1, true), keep, long);
+            history.end_transaction(record(&open, own, times.1, true), keep, long);
+        }
+        if self.has_branch_news
+            && let Some(branch) = self.branch()
+        {
+            history.change_branch(branch);
         }
         if self.begun {
             self.record_begun(history, kind);
@@ -138,22 +190,31 @@ impl TransactionEvents {
 
     #[cold]
     fn record_begun(&self, history: &mut HistoryWriter<'_>, kind: TransactionKind) {
-        if let Some(open) = self.open {
+        if let Some(open) = &self.open {
             let going_on = Ending { kind, is_committed: false };
             history.begin_transaction(record(open, going_on, 0, false));
         }
     }
 
+    fn branch(&self) -> Option<&(Arc<BranchName>, BranchState)> {
+        self.open.as_ref()?.branch.as_ref()
+    }
+
     /// The news are told, or not wanted.
     pub fn are_told(&mut self) {
-        self.own = OwnTransaction::NONE;
         if self.has_others {
-            (self.begun, self.ended, self.has_others) = (false, None, false);
+            if self.prepared.is_some() && !self.own.is_none() {
+                (self.open, self.prepared) = (None, None);
+            }
+            (self.begun, self.has_branch_news, self.ended) = (false, false, None);
+            // The next transaction of a statement's own is to find a prepared one here.
+            self.has_others = self.prepared.is_some();
         }
+        self.own = OwnTransaction::NONE;
     }
 }
 
-fn record(open: Open, ending: Ending, end_ns: u64, is_autocommit: bool) -> TransactionRecord {
+fn record(open: &Open, ending: Ending, end_ns: u64, is_autocommit: bool) -> TransactionRecord {
     TransactionRecord {
         begin_ns: open.begin_ns,
         end_ns,
@@ -162,6 +223,7 @@ fn record(open: Open, ending: Ending, end_ns: u64, is_autocommit: bool) -> Trans
         is_timed: TRANSACTION.timed(),
         is_autocommit,
         savepoints: open.savepoints,
+        branch: open.branch.clone(),
         ..TransactionRecord::default()
     }
 }

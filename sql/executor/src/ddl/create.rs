@@ -40,6 +40,9 @@ pub fn create_table(
     }
     check_name(&create.name.name, DdlError::TableName)?;
     let schema = context.schema_of(&create.name)?;
+    if create.temporary {
+        context.tables.admit_temporary()?;
+    }
     let catalog = Arc::clone(context.tables.catalog());
     if let Some(query) = &create.query {
         return create_as(create, (query, params), schema, context);

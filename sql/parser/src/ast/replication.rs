@@ -71,6 +71,16 @@ pub struct Xid {
     pub format: u64,
 }
 
+impl Xid {
+    const PART_BYTES_MAX: usize = 64;
+
+    /// Whether its parts are short enough, and its number is no more than a signed one of 64 bits holds.
+    pub(crate) fn is_valid(&self) -> bool {
+        let bytes_max = self.gtrid.len().max(self.bqual.len());
+        bytes_max <= Self::PART_BYTES_MAX && i64::try_from(self.format).is_ok()
+    }
+}
+
 /// XA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Xa {

@@ -75,6 +75,7 @@ impl Resolver<'_, '_> {
     }
 
     fn add_leaf(&mut self, leaf: Leaf) -> Result<Joined, SqlError> {
+        self.context.opens = true;
         let scope = self.scope();
         let taken = |l: &Leaf| l.name == leaf.name && l.schema == leaf.schema;
         if scope.leaves.iter().any(taken) {

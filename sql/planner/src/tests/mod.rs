@@ -124,6 +124,7 @@ impl Fixture {
             needs: Vec::new(),
             makes_view: false,
             explains: false,
+            opens: false,
         };
         let planned = query::plan_query_with(&mut context, statement, &Alike);
         let text = match planned {

@@ -3,7 +3,7 @@
 use super::events::time_cells;
 use crate::information::{Cell, Rows, cells};
 use catalog::ReadContext;
-use instrument::TransactionRecord;
+use instrument::{BranchState, TransactionRecord};
 use std::num::NonZeroU64;
 
 fn isolation(level: u8) -> &'static str {
@@ -15,6 +15,30 @@ fn isolation(level: u8) -> &'static str {
     }
 }
 
+/// A part of a branch's name: as it is, if all of it can be printed, else in hexadecimal; `None`: it is empty.
+fn name_part(part: &[u8]) -> Option<String> {
+    let is_printed = |byte: &u8| *byte == b' ' || byte.is_ascii_graphic();
+    let hexadecimal = || {
+        let digits: String = part.iter().map(|byte| format!("{byte:02X}")).collect();
+        format!("0x{digits}")
+    };
+    let shown = match part.iter().all(is_printed) {
+        true => String::from_utf8_lossy(part).into_owned(),
+        false => hexadecimal(),
+    };
+    (!part.is_empty()).then_some(shown)
+}
+
+fn branch_state(state: BranchState) -> &'static str {
+    match state {
+        BranchState::Active => "ACTIVE",
+        BranchState::Idle => "IDLE",
+        BranchState::Prepared => "PREPARED",
+        BranchState::Committed => "COMMITTED",
+        BranchState::RollbackOnly => "ROLLBACK ONLY",
+    }
+}
+
 fn row((thread_id, record): &(u64, TransactionRecord), now_ns: u64) -> Vec<Cell<'static>> {
     let goes_on = record.end_event_id.is_none();
     let state = match (goes_on, record.is_committed) {
@@ -22,6 +46,7 @@ fn row((thread_id, record): &(u64, TransactionRecord), now_ns: u64) -> Vec<Cell<
         (false, true) => "COMMITTED",
         (false, false) => "ROLLED BACK",
     };
+    let name = record.branch.as_ref().map(|(name, _)| &**name);
     let mut row = Vec::from(cells![
         *thread_id,
         record.event_id,
@@ -30,10 +55,11 @@ fn row((thread_id, record): &(u64, TransactionRecord), now_ns: u64) -> Vec<Cell<
         state,
         Cell::Null,
         "AUTOMATIC",
-        Cell::Null,
-        Cell::Null,
-        Cell::Null,
-        Cell::Null,
+        // The column is an INT.
+        name.map(|name| name.format.min(i32::MAX as u64)),
+        name.and_then(|name| name_part(&name.gtrid)),
+        name.and_then(|name| name_part(&name.bqual)),
+        record.branch.as_ref().map(|(_, state)| branch_state(*state)),
         Cell::Null
     ]);
     let end_ns = if goes_on { now_ns } else { record.end_ns };

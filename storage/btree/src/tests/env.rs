@@ -56,11 +56,15 @@ impl Env {
     }
 
     pub fn tree(&self, index: u64) -> Tree {
+        self.tree_in(&self.ts, index)
+    }
+
+    pub fn tree_in(&self, ts: &Arc<Tablespace>, index: u64) -> Tree {
         let worker = self.worker();
         let mut mtr = Mtr::new(&self.pool, &worker);
-        let root = Tree::create(&mut mtr, &self.ts, IndexId(index)).unwrap();
+        let root = Tree::create(&mut mtr, ts, IndexId(index)).unwrap();
         mtr.commit().unwrap();
-        self.tree_at(root, index)
+        Tree::new(ts.clone(), root, IndexId(index))
     }
 
     pub fn tree_at(&self, root: PageNo, index: u64) -> Tree {
