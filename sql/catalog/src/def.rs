@@ -383,6 +383,7 @@ impl TableDef {
             secondaries: self.secondaries().iter().map(IndexDef::spec).collect(),
             autoinc_column: self.autoinc_column(),
             older: self.older_rows(),
+            private: self.temporary,
         }
     }
 }

@@ -78,6 +78,7 @@ pub fn system_tables() -> Vec<TableSpec> {
         secondaries: Vec::new(),
         autoinc_column: None,
         older: Vec::new(),
+        private: false,
     });
     specs.collect()
 }

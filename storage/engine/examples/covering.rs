@@ -33,6 +33,7 @@ fn spec() -> TableSpec {
         secondaries: vec![k],
         autoinc_column: None,
         older: Vec::new(),
+        private: false,
     }
 }
 

@@ -37,6 +37,7 @@ fn spec() -> TableSpec {
         secondaries: Vec::new(),
         autoinc_column: None,
         older: Vec::new(),
+        private: false,
     }
 }
 

@@ -180,8 +180,8 @@ impl Client {
 
     /// Who reads with this client.
     #[inline]
-    pub(crate) fn viewer(&self) -> Viewer<'_> {
-        Viewer { engine: &self.engine, eyes: self.eyes() }
+    pub(crate) fn viewer(&self, table: &Table) -> Viewer<'_> {
+        Viewer { engine: &self.engine, eyes: self.eyes().on(table) }
     }
 
     /// Sets the isolation level of this client's reads from here on. A client that never heard of one
@@ -629,7 +629,7 @@ impl Client {
     /// nothing allocated.
     #[inline]
     pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        let eyes = self.eyes_for_one();
+        let eyes = self.eyes_for_one().on(table);
         self.engine.check_age(eyes, table, 0)?;
         let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
         if !seen.is_plain() {
@@ -650,7 +650,7 @@ impl Client {
         columns: &[usize],
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        let eyes = self.eyes_for_one();
+        let eyes = self.eyes_for_one().on(table);
         self.engine.check_age(eyes, table, 0)?;
         let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
         if !seen.is_plain() {
@@ -708,7 +708,7 @@ impl Client {
     /// # Errors
     /// [`Error::TableDefChanged`]: the table was made after the view.
     pub fn scan_seen<'a>(&'a mut self, table: &'a Table) -> Result<Scan<'a>> {
-        let viewer = Viewer { engine: &self.engine, eyes: self.eyes() };
+        let viewer = Viewer { engine: &self.engine, eyes: self.eyes().on(table) };
         let room = self.scan.get_or_insert_with(|| Box::new((Reader::new(), Vec::new())));
         let (reader, row) = &mut **room;
         Scan::open(viewer, table, 0, (Bound::Unbounded, Bound::Unbounded), reader, row)

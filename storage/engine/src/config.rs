@@ -146,6 +146,8 @@ pub struct TableSpec {
     pub autoinc_column: Option<usize>,
     /// What rows looked like that were written before columns came or went without them, the oldest first.
     pub older: Vec<OlderRows>,
+    /// Only one session knows it: what is committed there is its own, and seen whatever the age of its view.
+    pub private: bool,
 }
 
 /// Rows of an older layout of their table.

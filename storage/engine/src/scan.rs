@@ -108,7 +108,7 @@ impl Reader {
     ) -> Result<()> {
         // A view that the first row opens is young enough, and a locking read opens none.
         if let Some(eyes) = client.open_eyes() {
-            client.engine().check_age(eyes, table, index)?;
+            client.engine().check_age(eyes.on(table), table, index)?;
         }
         self.begin(table, index, range, direction)
     }
@@ -295,7 +295,7 @@ impl Reader {
         if self.locks.is_some() {
             return self.next_locked(client, table, out, &mut |_| true);
         }
-        self.step(client.viewer(), table, out, &mut |_| true)
+        self.step(client.viewer(table), table, out, &mut |_| true)
     }
 
     /// As [`Reader::next`], for rows that `wanted` says yes to: it is shown each of them where it lies.
@@ -313,7 +313,7 @@ impl Reader {
         if self.locks.is_some() {
             return self.next_locked(client, table, out, wanted);
         }
-        self.step(client.viewer(), table, out, wanted)
+        self.step(client.viewer(table), table, out, wanted)
     }
 
     #[inline]
@@ -376,7 +376,7 @@ impl Reader {
             self.key.extend_from_slice(key);
             return client.get_with_lock(table, key, need, lock, out);
         }
-        let Viewer { engine, eyes } = client.viewer();
+        let Viewer { engine, eyes } = client.viewer(table);
         engine.check_age(eyes, table, 0)?;
         let seen = engine.read_visible(eyes, table, key, &mut self.payload, &mut self.undo)?;
         if !seen.is_there() {

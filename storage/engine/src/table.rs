@@ -218,6 +218,12 @@ impl Table {
         self.makers.get(index).copied().filter(|maker| *maker >= known)
     }
 
+    /// See [`TableSpec::private`].
+    #[inline]
+    pub(crate) fn is_private(&self) -> bool {
+        self.spec.private
+    }
+
     /// Its id.
     pub fn id(&self) -> TableId {
         self.spec.id

@@ -53,6 +53,17 @@ pub(crate) struct Eyes {
     pub sight: Sight,
 }
 
+impl Eyes {
+    /// For the rows of a table: the only session of a private one sees all that is committed there.
+    #[inline]
+    pub fn on(self, table: &Table) -> Eyes {
+        match table.is_private() {
+            true => Eyes { sight: Sight::Committed, ..self },
+            false => self,
+        }
+    }
+}
+
 /// What a step back through undo found.
 pub(crate) enum Older {
     /// The payload is the version before now.

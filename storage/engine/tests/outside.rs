@@ -70,6 +70,7 @@ fn open_on(disk: &Arc<SimDisk>) -> Bench {
         ],
         autoinc_column: None,
         older: Vec::new(),
+        private: false,
     };
     let mut client = engine.client().unwrap();
     let table = engine.create_table(&mut client, &spec).unwrap();

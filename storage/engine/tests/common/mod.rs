@@ -116,6 +116,7 @@ pub fn system_spec() -> TableSpec {
         secondaries: Vec::new(),
         autoinc_column: None,
         older: Vec::new(),
+        private: false,
     }
 }
 
@@ -158,6 +159,7 @@ pub fn spec(engine: &Engine, hidden: bool) -> Result<TableSpec> {
         secondaries: secondaries(engine.new_index_id()?, engine.new_index_id()?),
         autoinc_column: (!hidden).then_some(0),
         older: Vec::new(),
+        private: false,
     })
 }
 
@@ -196,6 +198,7 @@ fn parse_definition(id: i64, d: &[u8]) -> (TableSpec, TableStorage) {
         secondaries,
         autoinc_column: (d[4] == 0).then_some(0),
         older: Vec::new(),
+        private: false,
     };
     lay_out(&mut spec, usize::from(d[5] >> 1));
     (spec, TableStorage { space, roots })
