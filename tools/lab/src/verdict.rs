@@ -219,8 +219,9 @@ impl Judge<'_> {
     fn estimate(&self, at: At, of: impl Fn(&Cell) -> Option<f64>) -> Measured {
         let figures: Vec<f64> = self.cells(at)?.into_iter().filter_map(of).collect();
         let estimate = Estimate::of(&figures).ok_or("the server does not tell it")?;
-        // Several rounds that all say nothing happened have no noise.
-        let quiet = figures.iter().all(|f| *f == figures[0]);
+        // Rounds that all say the same have no noise, and nothing is nothing also when it was looked at once.
+        let is_same = figures.iter().all(|f| *f == figures[0]);
+        let quiet = is_same && (figures.len() > 1 || figures[0] == 0.0);
         Ok(if quiet { Estimate::counted(estimate.value) } else { estimate })
     }
 

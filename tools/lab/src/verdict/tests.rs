@@ -64,6 +64,11 @@ fn one_round_claims_nothing() {
     outcome.cells = vec![cell(0, 8, 1, 300.0), cell(1, 8, 1, 100.0)];
     let ratio = Measure::Ratio(Figure::Qps, at("a"), at("b"));
     assert_eq!(judged(&outcome, ratio, Aim::AtLeast(1.1)).verdict, Verdict::NoClaim);
+    let balance = Measure::Balance(at("a"), "m@");
+    assert_eq!(judged(&outcome, balance, Aim::AtMost(9.0)).verdict, Verdict::NoClaim);
+    // But what never happened did not.
+    let none = Measure::Instances(at("a"), "nobody");
+    assert_eq!(judged(&outcome, none, Aim::AtMost(1.0)).verdict, Verdict::Holds);
 }
 
 #[test]
