@@ -10,6 +10,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod browser;
 pub mod callgrind;
 pub mod client;
 pub mod dialogue;

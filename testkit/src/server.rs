@@ -128,6 +128,8 @@ impl ServerBuilder {
             .arg(format!("--datadir={}", folder.join("data").display()))
             .arg(format!("--port={port}"))
             .arg(format!("--socket={}", socket.display()))
+            // Many servers run at once: a test that wants the pages asks for them.
+            .arg("--limpid-dashboard=OFF")
             .args(&self.options)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("log handle"))

@@ -29,6 +29,9 @@ const FOR_SCALE_OUT: [(&str, &str); 7] = [
     ("mariadb", "mariadb-client"),
 ];
 
+/// What `cargo xtask soak` runs beside it.
+const FOR_SOAK: [(&str, &str); 1] = [("chromium", "chromium")];
+
 /// Makes virtual environments, for programs from PyPI; no program on the path tells of it.
 const VENV: &str = "python3-venv";
 
@@ -44,6 +47,11 @@ pub fn install() -> Result<(), String> {
 /// The same, for `cargo xtask scale-out`.
 pub fn install_for_scale_out() -> Result<(), String> {
     install_missing(&missing(&FOR_SCALE_OUT))
+}
+
+/// The same, for `cargo xtask soak`.
+pub fn install_for_soak() -> Result<(), String> {
+    install_missing(&missing(&FOR_SOAK))
 }
 
 fn missing(needed: &[(&str, &'static str)]) -> Vec<&'static str> {

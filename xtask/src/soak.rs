@@ -4,6 +4,7 @@
 //! Without a peer, what is compared with a real MySQL is counted as skipped.
 
 use crate::bench::pfs_levels;
+use crate::packages;
 use crate::shell::{self, Tally};
 use crate::test::{cargo, close};
 use std::time::Instant;
@@ -18,7 +19,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 10] = [
+const ALONE: [Campaign; 11] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -53,6 +54,8 @@ const ALONE: [Campaign; 10] = [
         arguments: &["changes_of_the_corpus"],
         variables: &[("LIMPID_SECONDS", "600")],
     },
+    // In a real browser.
+    Campaign { of: &["--test", "dashboard"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
     Campaign {
         of: &["--test", "many_names"],
@@ -127,6 +130,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             );
         }
     };
+    packages::install_for_soak()?;
     let start = Instant::now();
     let (mut tally, mut good) = (Tally::default(), true);
     let beside = BESIDE_A_PEER.iter().filter(|_| peer.is_some());

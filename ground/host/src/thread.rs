@@ -165,6 +165,21 @@ where
     start(Builder::new(), name, listed)
 }
 
+/// As [`spawn`], with a stack of `stack_bytes` (mapped lazily), for a thread that runs statements; [`stdx::stack`] knows of it.
+pub fn spawn_listed<T, F>(name: &str, stack_bytes: usize, f: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let own = name.to_string();
+    let listed = move || {
+        stdx::stack::begin(stack_bytes);
+        let _listed = list(&own);
+        f()
+    };
+    start(Builder::new().stack_size(stack_bytes), name, listed)
+}
+
 /// Starts a thread with a stack of `stack_bytes` (mapped lazily), for one thread per connection;
 /// [`stdx::stack`] knows of it. It is not listed: the session that it carries has the number.
 pub fn spawn_with_stack<T, F>(name: &str, stack_bytes: usize, f: F) -> io::Result<JoinHandle<T>>

@@ -76,13 +76,6 @@ fn change_root(
     stored.map_err(|error| format!("{error:?}"))
 }
 
-/// Whether somebody comes in as root without being asked for anything.
-pub fn root_is_open(catalog: &Catalog) -> bool {
-    let asks = |account: &Account| Plugin::from_name(&account.plugin) == Some(Plugin::Socket);
-    let accounts = catalog.accounts();
-    accounts.all().iter().any(|a| a.name.user == "root" && a.secret.is_empty() && !asks(a))
-}
-
 /// Runs the statements of `init_file`, as who may do everything.
 pub fn run_init_file(server: &Arc<Server>, file: &str) -> Result<(), String> {
     if file.is_empty() {

@@ -1,9 +1,11 @@
 //! Listener, connection threads, configuration, start and stop.
 //!
 //! Reading order: [`options`] and [`optfile`] (what was asked), [`start`] (up and down again), [`listener`],
-//! `threads`, [`connection`] (one thread per client), `line` (its way to the client, which TLS may secure), [`process`], [`log`], [`persisted`].
+//! `threads`, [`connection`] (one thread per client), `line` (its way to the client, which TLS may secure), [`process`], `dashboards`, [`log`], [`persisted`].
 
 pub mod connection;
+#[cfg(feature = "dashboard")]
+mod dashboards;
 pub mod first;
 mod line;
 mod listener;

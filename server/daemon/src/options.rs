@@ -167,6 +167,14 @@ fn read_with(args: &[String], defaults: &[(PathBuf, Source)]) -> Result<Options,
     }
     options.from_files = options.given.len();
     command_line(&mut options, rest)?;
+    if cfg!(not(feature = "dashboard")) {
+        if options.number("limpid_dashboard") != 0 && options.value("limpid_dashboard").is_some() {
+            options
+                .notes
+                .push("limpid_dashboard: this server was built without it; it is OFF".into());
+        }
+        options.given.push((variables::id("limpid_dashboard"), Value::UInt(0)));
+    }
     if !instrument::INSTRUMENTS {
         options.given.push((variables::id("performance_schema"), Value::UInt(0)));
     }

@@ -1,5 +1,7 @@
 //! The running process: its log, its stop, and what sessions ask of it.
 
+#[cfg(feature = "dashboard")]
+use crate::dashboards::Dashboards;
 use crate::log::{Log, QueryFile, timestamp};
 use crate::threads::Threads;
 use catalog::ErrorLogRow;
@@ -20,6 +22,9 @@ pub struct Process {
     stopping: SharedAtomic<bool, { class::OTHER }>,
     shutdown_asked: SharedAtomic<bool, { class::OTHER }>,
     threads: OnceLock<Arc<Threads>>,
+    /// The dashboard's place.
+    #[cfg(feature = "dashboard")]
+    pub dashboards: Dashboards,
 }
 
 impl Process {
@@ -33,6 +38,8 @@ impl Process {
             stopping: SharedAtomic::new(false),
             shutdown_asked: SharedAtomic::new(false),
             threads: OnceLock::new(),
+            #[cfg(feature = "dashboard")]
+            dashboards: Dashboards::new(),
         })
     }
 
@@ -88,6 +95,17 @@ impl Host for Process {
 
     fn timestamp(&self) -> String {
         timestamp(host::clock::unix_micros())
+    }
+
+    #[cfg(feature = "dashboard")]
+    fn set_dashboard(&self, on: bool) -> Result<(), String> {
+        if !on {
+            self.dashboards.stop();
+            return Ok(());
+        }
+        let address = self.dashboards.start()?;
+        self.log.write(Severity::System, "MY-010000", &format!("Dashboard: http://{address}/"));
+        Ok(())
     }
 
     fn set_log_verbosity(&self, level: u8) {

@@ -81,6 +81,9 @@ struct Places {
     port: u16,
     addresses: Vec<IpAddr>,
     networking: bool,
+    /// Where a browser comes in.
+    #[cfg(feature = "dashboard")]
+    dashboard: (IpAddr, u16),
     /// Where administrators come in.
     admin: Option<(IpAddr, u16)>,
 }
@@ -110,6 +113,12 @@ impl Places {
             pid_file: inside("pid_file", "limpid.pid"),
             port: port("port")?,
             addresses: listener::addresses(&bind)?,
+            #[cfg(feature = "dashboard")]
+            dashboard: {
+                let address = options.text("limpid_dashboard_address");
+                let address = dashboard::address(address.as_deref().unwrap_or("127.0.0.1"))?;
+                (address, port("limpid_dashboard_port")?)
+            },
             networking: networking && options.number("port") != 0,
             admin,
             datadir,
@@ -271,10 +280,19 @@ fn log_panics(process: &Arc<Process>) {
         let name = thread.name().unwrap_or("?");
         let text = format!("Bug in thread '{name}': {info}").replace('\n', " ");
         process.log.write(Severity::Error, "MY-010000", &text);
-        if name != CONNECTION_THREAD {
+        // Nobody waits for either.
+        if name != CONNECTION_THREAD && !is_dashboard(name) {
             std::process::exit(EXIT_STORAGE_FAILED);
         }
     }));
+}
+
+/// Whether a thread is the dashboard's.
+fn is_dashboard(_thread: &str) -> bool {
+    #[cfg(feature = "dashboard")]
+    return _thread == dashboard::THREAD;
+    #[cfg(not(feature = "dashboard"))]
+    false
 }
 
 /// The global variables, and for how many connections there must be room.
@@ -444,7 +462,7 @@ fn serve(
     globals: Globals,
     (catalog, options): (Arc<Catalog>, &Options),
 ) -> Result<(), String> {
-    let unprotected = first::root_is_open(&catalog);
+    let unprotected = session::root_is_open(&catalog);
     let of_all = places.addresses.iter().filter(|_| places.networking);
     let of_admin = places.admin.iter().map(|(address, _)| address);
     let open_to_all = of_all.chain(of_admin).any(|a| !a.is_loopback());
@@ -480,15 +498,36 @@ fn serve(
         let spawned = host::thread::spawn("listener", run);
         threads.push(spawned.map_err(|e| format!("cannot start a listener: {e}"))?);
     }
+    #[cfg(feature = "dashboard")]
+    start_dashboard(process, places, &server);
     announce(process, places, unprotected);
     let reason = wait_for_stop(&server);
     process.log.write(Severity::System, "MY-013105", &format!("{reason}: normal shutdown."));
+    let _ = process.set_dashboard(false);
     stop(process, &server, &listeners);
     for thread in threads {
         let _ = thread.join();
     }
     tuning::dump_at_shutdown(&server);
     Ok(())
+}
+
+/// Starts the dashboard, if there is to be one. Without it the server serves all the same.
+#[cfg(feature = "dashboard")]
+fn start_dashboard(process: &Process, places: &Places, server: &Arc<Server>) {
+    process.dashboards.set_place(server, places.dashboard);
+    let switch = variables::id("limpid_dashboard");
+    if server.globals.number("limpid_dashboard") == 0 {
+        return;
+    }
+    if let Err(why) = process.set_dashboard(true) {
+        server.globals.set(switch, Value::UInt(0));
+        process.log.write(
+            Severity::Warning,
+            "MY-010000",
+            &format!("There is no dashboard: {why}."),
+        );
+    }
 }
 
 /// A file that goes away when serving ends, however it ends.

@@ -109,7 +109,11 @@ pub mod session;
 
 mod startup;
 
+// Sessions of the server with itself.
+mod inside;
+
 pub use accounts::make_password;
+pub use inside::{Inside, Table, root_is_open};
 pub use login::Peer;
 pub use net::Net;
 pub use process::{Host, QueryLog, Severity};

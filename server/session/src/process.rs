@@ -47,6 +47,13 @@ pub trait Host: Send + Sync {
     fn timestamp(&self) -> String {
         String::new()
     }
+    /// `limpid_dashboard`: opens or closes the port of the dashboard; it has happened when this returns.
+    ///
+    /// # Errors
+    /// Why there is none; one sentence.
+    fn set_dashboard(&self, on: bool) -> Result<(), String> {
+        if on { Err("this server was built without it".into()) } else { Ok(()) }
+    }
     /// `log_error_verbosity`.
     fn set_log_verbosity(&self, _level: u8) {}
     /// The latest lines of the error log, the oldest first.

@@ -19,7 +19,7 @@ use crate::login::{self, Peer};
 use crate::net::Net;
 use crate::registry::{Activity, Entry, Wake};
 use crate::server::{Server, VERSION};
-use access::{AccountName, Rights};
+use access::{AccountName, Privileges, Rights};
 use catalog::TableCache;
 use executor::SqlError;
 use instrument::{Counter, Piece, count};
@@ -162,6 +162,27 @@ impl Session {
             Some((number, _, text)) => Err(format!("error {number}: {text}")),
             None => Ok(()),
         }
+    }
+
+    /// No client's: it may do everything, and nothing is measured of its thread.
+    pub(crate) fn is_the_server_s(&mut self, name: &str) {
+        let core = &mut self.core;
+        core.env.set_rights(Rights::unlimited(AccountName::new(name, "localhost"), "localhost"));
+        core.env.user = name.to_string();
+        core.publish_identity();
+        core.identity.phase = Phase::Commands;
+        core.client.slot().set_monitoring(0);
+        core.events.look(core.client.slot());
+        self.inbox.set_packet_bytes_max(core.protocol.packet_bytes_max);
+        self.inbox.begin_command();
+    }
+
+    /// Whether the account may see what everybody does: PROCESS, and SELECT on `performance_schema`.
+    pub(crate) fn may_watch(&self) -> bool {
+        let env = &self.core.env;
+        !env.password_expired
+            && env.rights.global().has(Privileges::PROCESS)
+            && env.rights.of_schema("performance_schema").has(Privileges::SELECT)
     }
 
     /// Room for the next read from the client.

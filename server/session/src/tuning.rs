@@ -107,6 +107,9 @@ pub fn apply(
             set(server, name, &value);
             return Ok(value);
         }
+        DASHBOARD => server.host.set_dashboard(value.as_u64() != 0).map_err(|why| {
+            SqlError::from(SessionError::Internal(&format!("the dashboard does not start: {why}")))
+        })?,
         "innodb_buffer_pool_size" => return resize(server, value.as_u64(), warn),
         "innodb_redo_log_capacity" => {
             server.engine.log().set_capacity(value.as_u64())?;
@@ -138,6 +141,7 @@ const LEVEL_CUSTOM: u64 = 5;
 const LEVEL_USUAL: u64 = 6;
 const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
+const DASHBOARD: &str = "limpid_dashboard";
 const PLAN_CACHE: &str = "limpid_plan_cache_size";
 const TEMPTABLE: &str = "temptable_max_ram";
 const DIRTY: &str = "innodb_max_dirty_pages_pct";

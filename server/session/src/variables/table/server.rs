@@ -66,6 +66,10 @@ pub(super) const LIST: &[Variable] = &[
         "def",
         E::Setting,
     ),
+    // Pages for a browser; its place is of this machine alone.
+    e("limpid_dashboard", Global, Bool, "ON", E::Setting),
+    F("limpid_dashboard_address", Text, "127.0.0.1"),
+    F("limpid_dashboard_port", Int(0, 65535), "3380"),
     // Ends transactions that have been idle for so many seconds when DDL waits for them; 0: none.
     v("limpid_ddl_kill_idle_blockers", Global, Int(0, YEAR), "0"),
     // For experiments: ON lets each command ask for its privileges under one latch.
