@@ -7,6 +7,7 @@ fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.split_first() {
         Some((word, rest)) if word == "inspect" => inspect::main(rest),
+        Some((word, rest)) if word == "doctor" => doctor::main(rest),
         _ => daemon::main(&args),
     }
 }
