@@ -8,6 +8,7 @@ fn main() -> std::process::ExitCode {
     match args.split_first() {
         Some((word, rest)) if word == "inspect" => inspect::main(rest),
         Some((word, rest)) if word == "lab" => lab::main(rest),
+        Some((word, rest)) if word == "doctor" => doctor::main(rest),
         _ => daemon::main(&args),
     }
 }

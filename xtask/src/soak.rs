@@ -19,7 +19,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 11] = [
+const ALONE: [Campaign; 12] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],

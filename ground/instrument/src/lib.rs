@@ -45,6 +45,7 @@ mod prepared;
 mod registry;
 mod ring;
 mod run;
+mod samples;
 mod setup;
 mod socket_io;
 mod stage;
@@ -115,6 +116,10 @@ pub use registry::{
     is_instrumented, is_on, kept_by_thread, leave_page, level, live_stages, lost, name_thread,
     raise, register, register_declared, reset_holds, set_current, set_level, set_rules, settle,
     switch, totals, turn_off, used, watch_thread, window,
+};
+pub use samples::{
+    SampledWait, SessionSample, add_session_samples, each_session_sample, empty_session_samples,
+    set_session_samples_limit,
 };
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,

@@ -11,8 +11,8 @@
 //! 5. How many each waiter holds up is read without the graph's mutex: a number of a moment.
 
 use crate::Mutex;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -144,6 +144,15 @@ pub struct WaitsFor {
 pub struct EdgeGuard<'a> {
     graph: &'a WaitsFor,
     waiter: u64,
+}
+
+/// Who waits for whom at a moment; see [`WaitsFor::blockers`].
+#[derive(Debug, Default)]
+pub struct Blockers {
+    /// Waiters, and whom each of them waits for.
+    pub first: HashMap<u64, u64>,
+    /// Everybody whom somebody waits for.
+    pub all: HashSet<u64>,
 }
 
 impl Graph {
@@ -319,6 +328,20 @@ impl WaitsFor {
         let graph = self.graph.lock();
         let waiters = graph.edges.keys().copied().filter(|node| !is_queue(*node));
         waiters.flat_map(|w| graph.blockers(w).map(move |b| (w, b))).collect()
+    }
+
+    /// Who waits at this moment, each with its first blocker, and who is among the blockers of anybody.
+    pub fn blockers(&self) -> Blockers {
+        let graph = self.graph.lock();
+        let mut found = Blockers::default();
+        for (node, blockers) in &graph.edges {
+            // Those of a queue are its owners.
+            found.all.extend(blockers.iter().copied().filter(|b| !is_queue(*b)));
+            if let Some(first) = graph.blockers(*node).next().filter(|_| !is_queue(*node)) {
+                found.first.insert(*node, first);
+            }
+        }
+        found
     }
 
     /// Whether there is an edge.

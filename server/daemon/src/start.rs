@@ -17,7 +17,7 @@ use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
 use instrument::FileLimits;
 use session::variables::{self, Globals, Origin, Source, Value, VarId};
-use session::{Host, Server, Severity, VERSION, tuning};
+use session::{Host, Server, Severity, VERSION, sampler, tuning};
 use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -487,6 +487,10 @@ fn serve(
         listener.open()?;
     }
     tuning::load_at_startup(&server);
+    if let Err(error) = sampler::start(&server) {
+        let text = format!("There is no active session history: {error}");
+        process.log.write(Severity::Warning, "MY-010000", &text);
+    }
     write_pid(&places.pid_file)?;
     let _pid_file = Removed(&places.pid_file);
     let listeners = Arc::new(listeners);

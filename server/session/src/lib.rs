@@ -29,6 +29,7 @@ mod local_file;
 mod logs;
 mod secrets;
 mod shared_programs;
+mod ticker;
 
 // What sessions share.
 mod branches;
@@ -36,6 +37,9 @@ mod logins;
 mod password_rules;
 
 pub mod server;
+
+// The active session history.
+pub mod sampler;
 
 // What a server does and shows by itself.
 mod compression;

@@ -9,9 +9,11 @@
 //! 4. Who waits for the ends of statements says so before he looks who runs one ([`Registry::await_statements`]); whoever ends one
 //!    publishes that, and then looks whether somebody waits ([`sync::asym`]): one of the two sees the other.
 
+mod active;
 mod entry;
 mod figures;
 
+pub(crate) use active::Active;
 pub use entry::{Activity, Entry, TEXT_BYTES_MAX};
 pub(crate) use entry::{FOREIGN_KEY_CHECKS, READ_ONLY, UNIQUE_CHECKS};
 

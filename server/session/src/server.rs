@@ -9,6 +9,7 @@ use crate::process::{Host, QueryLog, Severity};
 use crate::registry::Registry;
 use crate::shared_programs::SharedPrograms;
 use crate::thread_counts::ThreadCounts;
+use crate::ticker::Ticker;
 use crate::variables::Globals;
 use catalog::Catalog;
 use engine::Engine;
@@ -46,6 +47,8 @@ pub struct Server {
     /// Time and counters of the monitor's last printout, for its rates.
     pub(crate) last_printout: Mutex<Option<(u64, Totals)>>,
     pub(crate) programs: SharedPrograms,
+    /// The thread of the active session history.
+    pub(crate) sampler: Ticker,
     pub(crate) hosts: Hosts,
     pub(crate) branches: Branches,
     pub(crate) logs: Logs,
@@ -98,6 +101,7 @@ impl Server {
             started_ns,
             last_printout: Mutex::new(&LAST_PRINTOUT, None),
             programs: SharedPrograms::new(),
+            sampler: Ticker::new(),
             hosts: Hosts::new(),
             branches,
             logs: Logs::off(),

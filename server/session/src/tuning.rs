@@ -5,6 +5,7 @@
 
 use crate::errors::{self, SessionError};
 use crate::process::Severity;
+use crate::sampler;
 use crate::server::Server;
 use crate::variables::{self, Effect, Globals, Value, VarError, VarId};
 use engine::PoolSettings;
@@ -111,6 +112,10 @@ pub fn apply(
             SqlError::from(SessionError::Internal(&format!("the dashboard does not start: {why}")))
         })?,
         "innodb_buffer_pool_size" => return resize(server, value.as_u64(), warn),
+        HISTORY => {
+            let switched = sampler::switch(server, value.as_u64() != 0);
+            switched.map_err(|e| no_thread("session_sampler", &e))?;
+        }
         "innodb_redo_log_capacity" => {
             server.engine.log().set_capacity(value.as_u64())?;
         }
@@ -142,6 +147,7 @@ const LEVEL_USUAL: u64 = 6;
 const IO_CAPACITY: &str = "innodb_io_capacity";
 const IO_CAPACITY_MAX: &str = "innodb_io_capacity_max";
 const DASHBOARD: &str = "limpid_dashboard";
+const HISTORY: &str = "limpid_session_history";
 const PLAN_CACHE: &str = "limpid_plan_cache_size";
 const TEMPTABLE: &str = "temptable_max_ram";
 const DIRTY: &str = "innodb_max_dirty_pages_pct";
@@ -205,6 +211,7 @@ fn set(server: &Server, name: &str, value: &Value) {
     let millipct = (double(value) * 1000.0).round() as u32;
     match name {
         PLAN_CACHE => server.programs.set_bytes_max(n),
+        "limpid_session_history_size" => instrument::set_session_samples_limit(n),
         TEMPTABLE => server.set_temptable_bytes_max(n),
         IO_CAPACITY => settings.set_io_capacity(n),
         IO_CAPACITY_MAX => settings.set_io_capacity_max(n),
@@ -317,7 +324,9 @@ fn warm_file(globals: &Globals) -> String {
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), SqlError> {
-    host::thread::spawn(name, run)
-        .map(drop)
-        .map_err(|e| SqlError::from(SessionError::Internal(&format!("no thread for {name}: {e}"))))
+    host::thread::spawn(name, run).map(drop).map_err(|e| no_thread(name, &e))
+}
+
+fn no_thread(name: &str, error: &std::io::Error) -> SqlError {
+    SessionError::Internal(&format!("no thread for {name}: {error}")).into()
 }

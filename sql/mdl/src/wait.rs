@@ -34,12 +34,16 @@ pub(crate) struct Waiting<'a> {
 impl Waiting<'_> {
     /// What is waited for, as the tables of waits tell it: it has the number of the request's row in `metadata_locks`.
     pub(crate) fn about(&self) -> (u64, WaitObject) {
-        let name = self.object.name();
-        let text = |text: &str| (!text.is_empty()).then(|| text.into());
-        let kind = Some(name.namespace.object_type());
-        let (schema, name, index) = (text(&name.schema), text(&name.name), None);
-        (self.object.row_id(self.number), WaitObject { kind, schema, name, index })
+        about(self.object, self.number)
     }
+}
+
+fn about(object: &Object, number: u64) -> (u64, WaitObject) {
+    let name = object.name();
+    let text = |text: &str| (!text.is_empty()).then(|| text.into());
+    let kind = Some(name.namespace.object_type());
+    let (schema, name, index) = (text(&name.schema), text(&name.name), None);
+    (object.row_id(number), WaitObject { kind, schema, name, index })
 }
 
 /// What a waiter finds when it looks.
@@ -65,6 +69,13 @@ impl Mdl {
     #[must_use]
     pub fn waited_for(&self, slot: usize) -> Option<Namespace> {
         Some(self.waiters.of(slot as u64)?.object.namespace())
+    }
+
+    /// The same, as the tables of waits tell it: the number of the request's row in `metadata_locks`, and what it is of.
+    #[must_use]
+    pub fn waits_about(&self, slot: usize) -> Option<(u64, WaitObject)> {
+        let Wait { object, number, .. } = self.waiters.of(slot as u64)?;
+        Some(about(&object, number))
     }
 
     /// Waits until the ticket is granted; `before`: the session's request that waited before. On an error the ticket is

@@ -13,11 +13,12 @@ mod locks;
 mod open_tables;
 mod performance;
 mod recovery;
+mod samples;
 mod sys;
 mod system;
 mod table;
 
-pub use locks::LockNames;
+pub use locks::{LockNames, names_of_index};
 
 use catalog::VirtualTable;
 use engine::Engine;
@@ -30,6 +31,7 @@ pub fn tables(engine: &Arc<Engine>) -> Vec<Arc<dyn VirtualTable>> {
     all.extend(system::tables());
     all.extend(sys::tables());
     all.push(Arc::new(holds::LatchHolds::new()));
+    all.push(samples::table());
     all.push(Arc::new(open_tables::OpenTables::new()));
     all.push(Arc::new(buffer::PoolStats::new(engine)));
     all.push(Arc::new(recovery::Recovery::new(engine)));

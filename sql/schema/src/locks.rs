@@ -67,6 +67,20 @@ impl LockNames {
     }
 }
 
+/// What an index of a table in memory is called: schema, table, name.
+pub fn names_of_index(catalog: &Catalog, index: base::IndexId) -> Option<[String; 3]> {
+    catalog.in_memory().iter().find_map(|definition| {
+        let table = definition.table()?;
+        let number = match table.spec().clustered_id == index {
+            true => 0,
+            false => (1..table.indexes())
+                .find(|n| table.index_spec(*n).is_some_and(|spec| spec.id == index))?,
+        };
+        let (schema, name) = (definition.def.schema.clone(), definition.def.name.clone());
+        Some([schema, name, index_name(definition, number)])
+    })
+}
+
 fn index_name(definition: &Definition, number: usize) -> String {
     let def = &definition.def;
     let id = definition.table().and_then(|t| t.index_spec(number)).map(|spec| spec.id);

@@ -14,8 +14,14 @@ pub(crate) enum Type {
     NullableUnsigned,
     /// DOUBLE.
     Double,
+    /// DOUBLE or NULL.
+    NullableDouble,
     /// VARCHAR of so many characters.
     Text(u32),
+    /// VARCHAR of so many characters, or NULL.
+    NullableText(u32),
+    /// TIMESTAMP(6).
+    Moment,
 }
 
 impl Type {
@@ -24,9 +30,12 @@ impl Type {
             Type::Unsigned => ColumnType::int(Kind::BigInt, true).not_null(),
             Type::NullableUnsigned => ColumnType::int(Kind::BigInt, true),
             Type::Double => ColumnType::int(Kind::Double, false).not_null(),
+            Type::NullableDouble => ColumnType::int(Kind::Double, false),
             Type::Text(length) => {
                 ColumnType::varchar(length, Collation::Utf8mb4_0900AiCi).not_null()
             }
+            Type::NullableText(length) => ColumnType::varchar(length, Collation::Utf8mb4_0900AiCi),
+            Type::Moment => ColumnType::temporal(Kind::Timestamp, 6).not_null(),
         }
     }
 }

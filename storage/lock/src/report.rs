@@ -232,6 +232,22 @@ impl Locks {
         OwnerInfo { row_locks, structs, waiting_since_ns }
     }
 
+    /// The index of which the owner waits to lock a record or a gap, if it waits.
+    pub fn wanted(&self, owner: &Owner) -> Option<IndexId> {
+        let index = owner.wish()?.place.index;
+        Some(index_of_deleted_rows(index).unwrap_or(index))
+    }
+
+    /// The session slot of one whom the owner waits for, if it waits: as its queue says, not the waits-for graph, which has no
+    /// rows' waits without the search for deadlocks.
+    pub fn blocker(&self, owner: &Owner) -> Option<usize> {
+        let wish = owner.wish()?;
+        let (target, by) = (wish.place.target(), by(owner));
+        let hash = target.hash();
+        let blockers = self.shard(hash).lock().line(hash, target).blockers_of(by, wish.number)?;
+        blockers.first().map(|blocker| blocker.slot)
+    }
+
     /// How many requests wait now (`Innodb_row_lock_current_waits`).
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)

@@ -28,6 +28,7 @@ fn make(path: &Path) -> String {
         secondaries: Vec::new(),
         autoinc_column: None,
         older: Vec::new(),
+        private: false,
     };
     client.begin();
     let table = engine.create_table(&mut client, &spec).unwrap();

@@ -24,6 +24,8 @@ mod threads;
 mod transactions;
 mod waits;
 
+pub(crate) use statements::hex;
+
 use crate::information::server as information;
 use crate::information::{Fill, Information, Truncate, definition};
 use crate::locks;

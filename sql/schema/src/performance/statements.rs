@@ -69,7 +69,7 @@ pub(super) fn global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 }
 
 /// A hash as DIGEST shows it.
-pub(super) fn hex(hash: &[u8; 32]) -> String {
+pub(crate) fn hex(hash: &[u8; 32]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -84,6 +84,9 @@ pub(super) const LIST: &[Variable] = &[
     // For experiments: whether committing sessions purge a little, and whether the purge threads work.
     e("limpid_purge_at_commit", Global, Bool, "ON", E::Setting),
     e("limpid_purge_in_background", Global, Bool, "ON", E::Setting),
+    // The active session history: whether there is one, and how much memory it may take.
+    e("limpid_session_history", Global, Bool, "ON", E::Engine),
+    e("limpid_session_history_size", Global, Int(0, ALL), "67108864", E::Setting),
     // For experiments: OFF parks the open tables of sessions that connect in their instance of the table cache.
     e("limpid_table_cache_local", Global, Bool, "ON", E::Setting),
     v("local_infile", Global, Bool, "OFF"),
