@@ -346,6 +346,41 @@ fn the_lock_tree_names_the_blocker() {
 }
 
 #[test]
+fn the_history_tells_afterwards_who_was_in_whose_way() {
+    let folder = TempDir::new();
+    let server = builder().start(folder.path());
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT); INSERT INTO d.t VALUES (1, 1)");
+    let at = address(&server);
+    let mut victim = server.converse();
+    let mut blocker = TextClient::connect(server.socket());
+    blocker.query("BEGIN").unwrap();
+    blocker.query("UPDATE d.t SET v = 2 /* <script> */ WHERE id = 1").unwrap();
+    let id = blocker.query("SELECT CONNECTION_ID()").unwrap().rows[0][0].clone().unwrap();
+    let id = String::from_utf8(id).unwrap();
+    victim.send("UPDATE d.t SET v = 3 WHERE id = 1");
+    testkit::pause(4000);
+    let findings = panel(at, "findings");
+    assert!(findings.contains("idle-blocker") && findings.contains(&id), "{findings}");
+    blocker.query("ROLLBACK").unwrap();
+    victim.receive();
+    testkit::pause(1500);
+    let page = get(at, "/history?minutes=5").body;
+    for part in ["data-series=\"wait/lock", "d.t.PRIMARY", "UPDATE d.t SET v = 3 WHERE id = 1"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(page.contains(&format!("connection {id}")), "the blocker: {page}");
+    assert!(!page.contains("<script> */"), "{page}");
+    // Before there was a server, nothing was active.
+    let before = get(at, "/history?minutes=60&until=1000").body;
+    assert!(before.contains("No session was active"), "{before}");
+    for odd in ["minutes=x", "until=18446744073709551615", "minutes=-1&until=", "%00=%ff"] {
+        assert!(get(at, &format!("/history?{odd}")).status < 500, "{odd}");
+    }
+    let panel = panel(at, "history");
+    assert!(panel.contains("wait/lock"), "{panel}");
+}
+
+#[test]
 fn off_closes_the_port_and_on_opens_it() {
     let folder = TempDir::new();
     let server = builder().start(folder.path());

@@ -4,15 +4,18 @@
 //! 3. Every answer forbids scripts, frames and requests that are not the page's own.
 
 use crate::gate::Gate;
+use crate::history::{self, Range};
 use crate::panels::Panels;
+use crate::sample::USER;
 use axum::Router;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream;
+use session::{Inside, Server};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -21,6 +24,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
 const PAGE: &str = include_str!("page.html");
+const HISTORY: &str = include_str!("history.html");
 const STYLE: &str = include_str!("dashboard.css");
 const SCRIPT: &str = include_str!("dashboard.js");
 /// Streams at a time.
@@ -45,6 +49,7 @@ const HEADERS: [(header::HeaderName, &str); 6] = [
 
 /// What connections and the sampler share.
 pub struct Shared {
+    server: Arc<Server>,
     gate: Gate,
     panels: watch::Sender<Arc<Panels>>,
     /// When somebody asked last.
@@ -57,10 +62,11 @@ pub struct Shared {
 
 impl Shared {
     /// Nobody has looked yet.
-    pub fn new(gate: Gate) -> Arc<Shared> {
+    pub fn new(server: &Arc<Server>, gate: Gate) -> Arc<Shared> {
         let long_ago =
             Instant::now().checked_sub(Duration::from_secs(3600)).unwrap_or_else(Instant::now);
         Arc::new(Shared {
+            server: Arc::clone(server),
             gate,
             panels: watch::channel(Arc::new(Panels::empty())).0,
             looked: watch::channel(long_ago).0,
@@ -114,6 +120,7 @@ pub fn router(shared: Arc<Shared>, from: SocketAddr) -> Router {
         )
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/panel/{name}", get(panel))
+        .route("/history", get(history_page))
         .route("/events", get(events))
         .fallback(|| async { (StatusCode::NOT_FOUND, "There is no such page.\n") })
         .layer(gate)
@@ -163,6 +170,17 @@ async fn panel(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> R
     match panels.get(&name) {
         Some(panel) => html(panel.to_string()),
         None => (StatusCode::NOT_FOUND, "There is no such panel.\n").into_response(),
+    }
+}
+
+/// What was waited for in a range of time, by a session that ends with the answer.
+async fn history_page(State(shared): State<Arc<Shared>>, uri: Uri) -> Response {
+    let range = Range::of_query(uri.query().unwrap_or_default());
+    let read = Inside::unlimited(&shared.server, USER)
+        .and_then(|mut inside| history::page(&mut inside, range));
+    match read {
+        Ok(body) => html(HISTORY.replacen("<!--history-->", &body, 1)),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
 }
 

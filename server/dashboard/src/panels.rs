@@ -23,8 +23,19 @@ pub struct Panels(Vec<(&'static str, String)>);
 
 impl Panels {
     /// The names, in the order of the page.
-    pub const NAMES: [&str; 9] =
-        ["now", "waits", "wait-seconds", "statements", "locks", "pool", "redo", "purge", "tables"];
+    pub const NAMES: [&str; 11] = [
+        "now",
+        "waits",
+        "wait-seconds",
+        "statements",
+        "locks",
+        "pool",
+        "redo",
+        "purge",
+        "tables",
+        "history",
+        "findings",
+    ];
 
     /// Before anything was read.
     pub fn empty() -> Panels {
@@ -35,7 +46,7 @@ impl Panels {
     /// What the sampler has read.
     pub fn of(sampler: &Sampler) -> Panels {
         let all: Vec<&Sample> = sampler.samples().iter().collect();
-        let drawn: [String; 9] = [
+        let drawn: [String; 11] = [
             now(sampler, &all),
             waits(&all, "Waits per second", "waits/s", "", |w| w.count),
             waits(&all, "Seconds waited per second", "seconds/s", "s", |w| w.seconds),
@@ -45,6 +56,8 @@ impl Panels {
             redo(&all),
             purge(&all),
             tables(&all),
+            sampler.history().to_string() + "<p><a href=\"/history\">another time</a></p>",
+            sampler.findings().to_string(),
         ];
         Panels(Self::NAMES.into_iter().zip(drawn).collect())
     }

@@ -4,10 +4,13 @@
 //! a second, each with at most [`DIGESTS_MAX`] statements. 3. A sample has counters as they were; rates are made of two
 //! of them, so what a chart shows of an interval is what the counters moved in it.
 
+use crate::history::Range;
 use crate::locks::{self, Waiter};
+use crate::{findings, history};
 use session::{Inside, Server, Table};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The name under which the process list shows the session.
 pub const USER: &str = "limpid_dashboard";
@@ -17,6 +20,9 @@ pub const KEPT_S: f64 = 300.0;
 const SAMPLES_MAX: usize = 600;
 /// Statements that are looked at in each sample: those that ran last.
 const DIGESTS_MAX: usize = 100;
+/// Between two looks at the history, and two of the doctor.
+const HISTORY_PERIOD: Duration = Duration::from_secs(10);
+const FINDINGS_PERIOD: Duration = Duration::from_secs(60);
 /// Statements that are remembered.
 const KNOWN_MAX: usize = 500;
 /// Picoseconds, in which `performance_schema` counts.
@@ -126,7 +132,32 @@ pub struct Sampler {
     samples: VecDeque<Sample>,
     known: HashMap<Key, Known>,
     waiters: Vec<Waiter>,
+    history: Slow,
+    findings: Slow,
     error: Option<String>,
+}
+
+/// A panel that is read now and then.
+#[derive(Default)]
+struct Slow {
+    read: Option<Instant>,
+    html: String,
+}
+
+impl Slow {
+    /// Reads it anew if it is older than that.
+    fn read(
+        &mut self,
+        period: Duration,
+        inside: &mut Inside,
+        read: impl FnOnce(&mut Inside) -> Result<String, String>,
+    ) -> Result<(), String> {
+        if self.read.is_none_or(|at| at.elapsed() >= period) {
+            self.html = read(inside)?;
+            self.read = Some(Instant::now());
+        }
+        Ok(())
+    }
 }
 
 impl Sampler {
@@ -138,6 +169,8 @@ impl Sampler {
             samples: VecDeque::new(),
             known: HashMap::new(),
             waiters: Vec::new(),
+            history: Slow::default(),
+            findings: Slow::default(),
             error: None,
         }
     }
@@ -155,6 +188,16 @@ impl Sampler {
     /// Who waited for a lock at the last sample, or held up somebody.
     pub fn waiters(&self) -> &[Waiter] {
         &self.waiters
+    }
+
+    /// The panel of the active session history.
+    pub fn history(&self) -> &str {
+        &self.history.html
+    }
+
+    /// The panel of the doctor's findings.
+    pub fn findings(&self) -> &str {
+        &self.findings.html
     }
 
     /// Why the last sample is not there.
@@ -214,6 +257,9 @@ impl Sampler {
         ))?;
         let statements = self.statements(&digests);
         self.waiters = locks::read(&self.server, &mut inside)?;
+        self.history
+            .read(HISTORY_PERIOD, &mut inside, |inside| history::panel(inside, Range::USUAL))?;
+        self.findings.read(FINDINGS_PERIOD, &mut inside, findings::panel)?;
         self.inside = Some(inside);
         Ok(Sample { at_s, waits: by_class(&waits), figures, statements })
     }
@@ -282,7 +328,7 @@ fn by_class(table: &Table) -> BTreeMap<String, Waits> {
 }
 
 /// `wait/io/file` of `wait/io/file/sql/general_log`; none of what is rest, and of sessions whose clients say nothing.
-fn class_of(event: &str) -> Option<&str> {
+pub fn class_of(event: &str) -> Option<&str> {
     if !event.starts_with("wait/") || RESTS.contains(&event) {
         return None;
     }

@@ -117,7 +117,7 @@ fn serve(
         .build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let shared = Shared::new(Gate::new(server, address));
+        let shared = Shared::new(server, Gate::new(server, address));
         let panicked = tokio::spawn(sample_each_second(Arc::clone(server), Arc::clone(&shared)));
         tokio::select! {
             () = accept_all(listener, shared) => Ok(()),
