@@ -119,6 +119,9 @@ impl<'p> Groups<'p> {
         run: &mut Run<'_>,
         frame: &Frame,
     ) -> Result<Option<usize>, SqlError> {
+        if self.group.keys.is_empty() && self.len() > 0 {
+            return Ok(Some(0));
+        }
         self.key.clear();
         self.keys.append(self.group, run, frame, &mut self.key, None)?;
         if self.sorted {
