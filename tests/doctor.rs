@@ -144,23 +144,13 @@ fn who_is_in_whose_way_is_found() {
     let server = Server::start(folder.path());
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c INT); INSERT INTO d.t VALUES (1, 1), (2, 2);
                 CREATE TABLE d.i (id INT AUTO_INCREMENT PRIMARY KEY, c INT)");
-    // A latch that is held while the log is made durable.
+    // The log's latch is held while the log is made durable, which is no fault.
     server.sql("SET GLOBAL limpid_instrument_level = synch");
-    let writers: Vec<_> = (0..2)
-        .map(|_| {
-            let mut writer = server.converse();
-            writer.send(&"INSERT INTO d.i (c) VALUES (1);\n".repeat(2000));
-            writer
-        })
-        .collect();
-    writers.into_iter().for_each(|mut writer| drop(writer.receive()));
-    let (findings, _) = found(&server);
-    let latch = of(&findings, "held-latch");
-    assert!(
-        latch["what"].as_str().unwrap().contains("log_writer_mutex")
-            && number(latch, "HELD_PERCENT") >= 50.0
-    );
-    server.sql("SET GLOBAL limpid_instrument_level = default; TRUNCATE performance_schema.limpid_latch_holds");
+    let mut writer = server.converse();
+    writer.send(&"INSERT INTO d.i (c) VALUES (1);\n".repeat(500));
+    drop(writer.receive());
+    assert!(!rules(&found(&server).0).contains(&"held-latch"));
+    server.sql("SET GLOBAL limpid_instrument_level = default");
     // Somebody idles within a transaction, others wait for his row, another for the table.
     let mut owner = server.converse();
     owner.ask("USE d");
