@@ -4,7 +4,7 @@
 //!
 //! A failing seed is printed; `LIMPID_SEED=n cargo test -p engine --test one_runner` replays it,
 //! `LIMPID_TRACE=1` tells each step, `LIMPID_SEEDS=n` runs n seeds whatever the time (else 1,000 seeds or
-//! 120 s), `LIMPID_FIRST=n` begins with seed n.
+//! 60 s), `LIMPID_FIRST=n` begins with seed n.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)] // tests; the oracle's mutex is never waited for
 
@@ -26,7 +26,7 @@ use stdx::rng::Rng;
 use sync::sched::{self, Options, Outcome};
 
 const SEEDS: u64 = 1000;
-const TIME: Duration = Duration::from_secs(120);
+const TIME: Duration = Duration::from_secs(60);
 const CRASHES: u64 = 3;
 /// What all accounts have together.
 const SUM: i64 = 1000 * ACCOUNTS;
