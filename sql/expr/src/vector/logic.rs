@@ -77,7 +77,14 @@ impl Program {
                 choice
             }
             Expr::Call(site) => self.call(site, layout, params),
-            _ => self.condition(expr, layout, params),
+            Expr::Compare(..)
+            | Expr::And(..)
+            | Expr::Or(..)
+            | Expr::Not(_)
+            | Expr::Is(..)
+            | Expr::In(..) => self.condition(expr, layout, params),
+            // Nothing else: a condition that is a number comes back here.
+            _ => None,
         }
     }
 

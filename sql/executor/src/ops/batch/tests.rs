@@ -105,13 +105,17 @@ fn any_number() -> impl Strategy<Value = Expr> {
     let date = types().iter().position(|ty| ty.kind == Kind::Date).unwrap();
     let part = prop::sample::select(parts.to_vec())
         .prop_map(move |name| call(&name, vec![Expr::Column(Column::first(date))]));
-    let leaf = prop_oneof![6 => any_column(), 2 => any_constant(), 1 => part];
+    // Of no row that is there: to be evaluated by who knows it.
+    let foreign = Just(Expr::Column(Column { depth: 0, leaf: 7, column: 0 }));
+    let leaf = prop_oneof![24 => any_column(), 8 => any_constant(), 4 => part, 1 => foreign];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let op = prop::sample::select(vec![
             Arithmetic::Add,
             Arithmetic::Sub,
             Arithmetic::Mul,
             Arithmetic::Mod,
+            Arithmetic::Div(4),
+            Arithmetic::IntDiv,
         ]);
         let three = (inner.clone(), inner.clone(), inner.clone());
         let other = prop_oneof![1 => Just(None), 2 => inner.clone().prop_map(Some)];
