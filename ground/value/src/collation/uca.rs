@@ -338,9 +338,9 @@ fn level<L: Level>(mut s: &[u8], each: &mut impl FnMut(&[u16])) {
     while !s.is_empty() {
         s = ascii_weights::<L>(s, each);
         // What follows is another character, one without weight, or the text's last few.
-        let (end, _) = s.split_at(s.len().min(STEP));
+        let bytes = s.len().min(STEP);
         let mut scanner = Scanner::<L>::new(s);
-        while scanner.at < scanner.end || s.len() - scanner.rest.len() < end.len() {
+        while scanner.at < scanner.end || s.len() - scanner.rest.len() < bytes {
             match scanner.next() {
                 Some(w) => each(&[w]),
                 None => return,

@@ -83,7 +83,7 @@ impl Program {
             | Expr::Not(_)
             | Expr::Is(..)
             | Expr::In(..) => self.condition(expr, layout, params),
-            // Nothing else: a condition that is a number comes back here.
+            // Not `condition` for anything else: it asks `compile` for what is a number, which would ask here again.
             _ => None,
         }
     }
