@@ -23,6 +23,8 @@ pub struct Cursor {
     /// The cursor stands before entry `at` of the part, or behind its last one.
     placed: bool,
     at: u16,
+    /// The slot of the entry that was answered last.
+    answered: u16,
     low: Edge,
     high: Edge,
     /// Of the entry that was answered last; it begins with the part's prefix before.
@@ -62,6 +64,7 @@ impl Cursor {
             part: Part::new(),
             placed: false,
             at: 0,
+            answered: 0,
             low: Edge::default(),
             high: Edge::default(),
             key: Vec::new(),
@@ -117,36 +120,79 @@ impl Cursor {
 
     /// As [`Cursor::next`].
     pub fn next_entry(&mut self, tree: &Tree) -> Result<Option<LeafEntry<'_>>> {
-        if !self.placed {
-            self.ahead.place();
-            let edges = (&self.low, &self.high);
-            self.part.begin(tree, Way::To(self.low.key()), edges, &mut self.ahead)?;
-            self.stand(self.part.from);
-        }
-        while self.at >= self.part.to {
-            if !self.go_on(tree)? {
-                return Ok(None);
-            }
-        }
-        self.at += 1;
-        self.entry(self.at - 1).map(Some)
+        if self.step_on(tree)? { self.entry().map(Some) } else { Ok(None) }
     }
 
     /// As [`Cursor::prev`].
     pub fn prev_entry(&mut self, tree: &Tree) -> Result<Option<LeafEntry<'_>>> {
+        if self.step_back(tree)? { self.entry().map(Some) } else { Ok(None) }
+    }
+
+    /// As [`Cursor::next`], of an entry whose key [`Cursor::key`] tells.
+    #[inline]
+    pub fn next_payload(&mut self, tree: &Tree) -> Result<Option<&[u8]>> {
+        if self.step_on(tree)? { self.payload().map(Some) } else { Ok(None) }
+    }
+
+    /// As [`Cursor::prev`], of an entry whose key [`Cursor::key`] tells.
+    #[inline]
+    pub fn prev_payload(&mut self, tree: &Tree) -> Result<Option<&[u8]>> {
+        if self.step_back(tree)? { self.payload().map(Some) } else { Ok(None) }
+    }
+
+    /// The key of the entry that was answered last.
+    pub fn key(&mut self) -> Result<&[u8]> {
+        self.entry().map(|entry| entry.key)
+    }
+
+    /// Steps over the entry after the cursor; `false`: there is none.
+    #[inline]
+    fn step_on(&mut self, tree: &Tree) -> Result<bool> {
         if !self.placed {
-            self.ahead.place();
-            let way = self.high.limit().map_or(Way::Last, Way::To);
-            self.part.begin(tree, way, (&self.low, &self.high), &mut self.ahead)?;
-            self.stand(self.part.to);
+            self.place(tree)?;
+        }
+        while self.at >= self.part.to {
+            if !self.go_on(tree)? {
+                return Ok(false);
+            }
+        }
+        self.answered = self.at;
+        self.at += 1;
+        Ok(true)
+    }
+
+    /// Steps over the entry before the cursor; `false`: there is none.
+    #[inline]
+    fn step_back(&mut self, tree: &Tree) -> Result<bool> {
+        if !self.placed {
+            self.place_last(tree)?;
         }
         while self.at <= self.part.from {
             if !self.go_back(tree)? {
-                return Ok(None);
+                return Ok(false);
             }
         }
         self.at -= 1;
-        self.entry(self.at).map(Some)
+        self.answered = self.at;
+        Ok(true)
+    }
+
+    /// Goes to the range's low end.
+    fn place(&mut self, tree: &Tree) -> Result<()> {
+        self.ahead.place();
+        let edges = (&self.low, &self.high);
+        self.part.begin(tree, Way::To(self.low.key()), edges, &mut self.ahead)?;
+        self.stand(self.part.from);
+        Ok(())
+    }
+
+    /// Goes to the range's high end.
+    fn place_last(&mut self, tree: &Tree) -> Result<()> {
+        self.ahead.place();
+        let way = self.high.limit().map_or(Way::Last, Way::To);
+        self.part.begin(tree, way, (&self.low, &self.high), &mut self.ahead)?;
+        self.stand(self.part.to);
+        Ok(())
     }
 
     /// In a part that was not there before.
@@ -157,9 +203,14 @@ impl Cursor {
     }
 
     #[inline]
-    fn entry(&mut self, slot: u16) -> Result<LeafEntry<'_>> {
+    fn payload(&self) -> Result<&[u8]> {
+        self.part.node().payload(self.answered)
+    }
+
+    #[inline]
+    fn entry(&mut self) -> Result<LeafEntry<'_>> {
         let node = self.part.node();
-        let (suffix, payload) = node.suffix_and_payload(slot)?;
+        let (suffix, payload) = node.suffix_and_payload(self.answered)?;
         // The prefix has been there since the cursor came to the part.
         self.key.truncate(node.prefix().len());
         self.key.extend_from_slice(suffix);

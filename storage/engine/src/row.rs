@@ -76,6 +76,7 @@ impl RowHeader {
     }
 
     /// Reads the header of a clustered payload.
+    #[inline]
     pub fn read(payload: &[u8]) -> Result<RowHeader> {
         let Some(h) = payload.first_chunk::<HEADER_BYTES>() else {
             return Err(Error::Internal("a clustered entry without a row header"));

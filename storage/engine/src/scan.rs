@@ -432,30 +432,44 @@ impl Reader {
         out: &mut Vec<u8>,
         wanted: &mut impl FnMut(&[u8]) -> bool,
     ) -> Result<Option<Seen>> {
-        let Viewer { engine, eyes } = viewer;
+        let mut rows = 0;
+        let seen = self.walk_clustered((viewer, table), out, &mut rows, wanted);
+        instrument::count(Counter::InnodbRowsRead, rows);
+        seen
+    }
+
+    /// As [`Self::step_clustered`]; counts the rows that are shown to `wanted`.
+    #[inline]
+    fn walk_clustered(
+        &mut self,
+        (Viewer { engine, eyes }, table): (Viewer<'_>, &Table),
+        out: &mut Vec<u8>,
+        rows: &mut u64,
+        wanted: &mut impl FnMut(&[u8]) -> bool,
+    ) -> Result<Option<Seen>> {
         loop {
-            let entry = match self.direction {
-                Direction::Forward => self.cursor.next(&table.clustered)?,
-                Direction::Backward => self.cursor.prev(&table.clustered)?,
+            let payload = match self.direction {
+                Direction::Forward => self.cursor.next_payload(&table.clustered)?,
+                Direction::Backward => self.cursor.prev_payload(&table.clustered)?,
             };
-            let Some((key, payload)) = entry else { return Ok(Some(Seen::NOTHING)) };
+            let Some(payload) = payload else { return Ok(Some(Seen::NOTHING)) };
             let h = RowHeader::read(payload)?;
             if h.seen(table.version()).is_plain() && engine.takes(eyes, &h, self.horizon) {
-                instrument::count(Counter::InnodbRowsRead, 1);
+                *rows += 1;
                 let row = &payload[HEADER_BYTES..];
                 if !wanted(row) {
                     continue;
                 }
-                self.key.clear();
-                self.key.extend_from_slice(key);
                 out.clear();
                 out.extend_from_slice(row);
+                self.key.clear();
+                self.key.extend_from_slice(self.cursor.key()?);
                 return Ok(None);
             }
-            self.key.clear();
-            self.key.extend_from_slice(key);
             self.payload.clear();
             self.payload.extend_from_slice(payload);
+            self.key.clear();
+            self.key.extend_from_slice(self.cursor.key()?);
             let (payload, undo) = (&mut self.payload, &mut self.undo);
             let seen = engine.settle_copy(eyes, table, &self.key, self.horizon, payload, undo)?;
             if seen.is_there() {

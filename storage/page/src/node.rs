@@ -199,6 +199,7 @@ impl<'a> Node<'a> {
         self.low_fence() <= key && self.high_fence().is_none_or(|high| key < high)
     }
 
+    #[inline]
     pub(crate) fn slot(&self, slot: u16) -> Result<Slot> {
         if slot >= self.count() {
             return Err(self.bad(header::SLOTS, "slot beyond the last"));
@@ -208,6 +209,7 @@ impl<'a> Node<'a> {
     }
 
     /// Suffix and payload of a slot, bounds checked.
+    #[inline]
     fn entry(&self, s: Slot) -> Result<(&'a [u8], &'a [u8])> {
         let off = usize::from(s.off);
         let key_at = off + ENTRY_HEADER_BYTES;
@@ -228,6 +230,7 @@ impl<'a> Node<'a> {
     }
 
     /// An entry's payload.
+    #[inline]
     pub fn payload(&self, slot: u16) -> Result<&'a [u8]> {
         Ok(self.entry(self.slot(slot)?)?.1)
     }
