@@ -328,6 +328,12 @@ impl Collation {
         }
     }
 
+    /// Appends what [`Collation::key_part`] begins with for a text of many characters, which is cheap; `false`, with nothing
+    /// appended: the whole part is wanted.
+    pub fn key_start(self, s: &[u8], out: &mut Vec<u8>) -> bool {
+        matches!(self.weights(), Weights::Unicode900(_)) && uca::key_start(s, out)
+    }
+
     /// Bytes of the [`Collation::key_part`] that `key` begins with, every byte of it turned by `flip`;
     /// `None` if it has no end.
     pub(crate) fn key_part_length(self, key: &[u8], flip: u8) -> Option<usize> {

@@ -139,6 +139,53 @@ fn sort_keys_hashes_and_comparison_agree() {
     }
 }
 
+/// Texts as they are mostly: ASCII, many characters, with something else in between now and then.
+fn ascii_text(rng: &mut Rng) -> Vec<u8> {
+    let mut text = Vec::new();
+    for _ in 0..rng.below(40) {
+        match rng.below(24) {
+            0 => text.extend(random_string(rng)),
+            1 => text.push(rng.below(256) as u8),
+            _ => text.push(b' ' + rng.below(95) as u8),
+        }
+    }
+    text
+}
+
+#[test]
+fn many_characters_at_once_weigh_as_one_by_one() {
+    let mut rng = Rng::new(11);
+    let mut starts = 0;
+    for _ in 0..20_000 {
+        let text = ascii_text(&mut rng);
+        // Rule 1 of the weights.
+        let mut wanted = Vec::new();
+        let mut rest = &text[..];
+        while !rest.is_empty() {
+            let (char, others) = rest.split_at(super::utf8::first_char(rest).1);
+            wanted.extend(key(AI, char));
+            rest = others;
+        }
+        assert_eq!(key(AI, &text), wanted, "{text:?}");
+        for c in Collation::ALL {
+            let (mut whole, mut start, mut by_level) = (Vec::new(), Vec::new(), Vec::new());
+            c.key_part(&text, &mut whole);
+            if c.key_start(&text, &mut start) {
+                starts += 1;
+                assert!(whole.starts_with(&start) && start.len() < whole.len(), "{text:?}");
+            } else {
+                assert!(start.is_empty());
+            }
+            if let super::Weights::Unicode900(levels) = c.weights() {
+                let put = |ws: &[u16]| by_level.extend(ws.iter().flat_map(|w| w.to_be_bytes()));
+                super::uca::each(&text, levels, put);
+                assert_eq!(key(c, &text), by_level, "{text:?} in {}", c.name());
+            }
+        }
+    }
+    assert!(starts > 10_000, "{starts}");
+}
+
 #[test]
 fn every_code_point_has_weights_in_every_collation() {
     let mut buf = [0; 4];

@@ -52,18 +52,44 @@ const fn ascii(words: &[u16]) -> [u16; 128] {
     out
 }
 
+/// Pairs of ASCII characters.
+const PAIRS: usize = 128 * 128;
+
+/// The weights of pairs of ASCII characters, big-endian, by the first one and 128 times the second.
+const fn pairs(ascii: &[u16; 128]) -> [[u8; 4]; PAIRS] {
+    let mut out = [[0; 4]; PAIRS];
+    let mut i = 0;
+    while i < PAIRS {
+        let (first, second) = (ascii[i % 128].to_be_bytes(), ascii[i / 128].to_be_bytes());
+        out[i] = [first[0], first[1], second[0], second[1]];
+        i += 1;
+    }
+    out
+}
+
+/// Characters from space to tilde have a weight on each level.
+const fn assert_plain(ascii: &[u16; 128]) {
+    let mut c = 0x20;
+    while c < 0x7F {
+        assert!(ascii[c] > 0, "a plain character without a weight");
+        c += 1;
+    }
+}
+
 /// One level of one version: a table (`tools/make_tables.py` gives its form) and the formulas for what
 /// is not in it.
 pub(super) trait Level {
     const WORDS: &'static [u16];
     const ASCII: &'static [u16; 128];
+    /// See [`pairs`]; of the level that every comparison looks at.
+    const PAIRS: Option<&'static [[u8; 4]; PAIRS]> = None;
     const PAGE_COUNT: usize;
     /// The weights of a character without entry: how many of the three count.
     fn made(c: u32) -> ([u16; 3], usize);
 }
 
 macro_rules! level {
-    ($level:ident, $file:literal, $bytes:literal, $pages:literal, $made:expr) => {
+    ($level:ident, $file:literal, $bytes:literal, $pages:literal, $made:expr $(, $pairs:expr)?) => {
         /// One table of weights.
         pub(super) struct $level;
 
@@ -72,11 +98,14 @@ macro_rules! level {
                 words::<$bytes, { $bytes / 2 }>(include_bytes!($file));
             static ASCII: [u16; 128] =
                 ascii(&words::<$bytes, { $bytes / 2 }>(include_bytes!($file)));
+            const _: () =
+                assert_plain(&ascii(&words::<$bytes, { $bytes / 2 }>(include_bytes!($file))));
 
             impl Level for $level {
                 const WORDS: &'static [u16] = &WORDS;
                 const ASCII: &'static [u16; 128] = &ASCII;
                 const PAGE_COUNT: usize = $pages;
+                $(const PAIRS: Option<&'static [[u8; 4]; PAIRS]> = $pairs;)?
 
                 fn made(c: u32) -> ([u16; 3], usize) {
                     $made(c)
@@ -86,13 +115,21 @@ macro_rules! level {
     };
 }
 
-level!(Primary900, "uca900_1.bin", 99_548, 149, |c| match hangul(c) {
-    Some((l, v, t)) => {
-        let tail = t.map_or(0, entry::<Primary900>);
-        ([entry::<Primary900>(l), entry::<Primary900>(v), tail], 2 + usize::from(tail != 0))
-    }
-    None => implicit_900(c),
-});
+level!(
+    Primary900,
+    "uca900_1.bin",
+    99_548,
+    149,
+    |c| match hangul(c) {
+        Some((l, v, t)) => {
+            let tail = t.map_or(0, entry::<Primary900>);
+            ([entry::<Primary900>(l), entry::<Primary900>(v), tail], 2 + usize::from(tail != 0))
+        }
+        None => implicit_900(c),
+    },
+    Some(&PAIRS_900)
+);
+static PAIRS_900: [[u8; 4]; PAIRS] = pairs(Primary900::ASCII);
 level!(Secondary900, "uca900_2.bin", 70_352, 118, |c| ([0x20; 3], elements(c)));
 level!(Tertiary900, "uca900_3.bin", 69_698, 118, |c| match c {
     // The last page of Hangul syllables, as MySQL has it.
@@ -374,10 +411,95 @@ fn ascii_weights<'a, L: Level>(s: &'a [u8], each: &mut impl FnMut(&[u16])) -> &'
     &s[steps.len() * STEP..]
 }
 
+/// Whether each character is one from space to tilde: those have one weight on each level.
+#[inline]
+fn are_plain(chars: &[u8; STEP]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x4040_4040_4040_4040;
+    let chars = u64::from_ne_bytes(*chars);
+    // No bit is carried from one character to the next where none has the highest: DEL becomes one that has it.
+    let in_ascii = (chars | ((chars & !NOT_ASCII) + ONES)) & NOT_ASCII == 0;
+    in_ascii && (chars | chars << 1) & HIGH == HIGH
+}
+
+/// The weights of plain characters, big-endian.
+#[inline(always)]
+fn put_plain_weights<L: Level>(chars: &[u8; STEP], place: &mut [u8; 2 * STEP]) {
+    match L::PAIRS {
+        Some(pairs) => {
+            // Seven bits of each character, those of two beside each other.
+            let chars = u64::from_le_bytes(*chars);
+            let even = chars & 0x007F_007F_007F_007F;
+            let chars = even | (chars & 0x7F00_7F00_7F00_7F00) >> 1;
+            for (n, weights) in place.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *weights = pairs[(chars >> (16 * n)) as usize & (PAIRS - 1)];
+            }
+        }
+        None => {
+            for (c, weight) in chars.iter().zip(place.as_chunks_mut::<2>().0) {
+                *weight = L::ASCII[usize::from(*c & 0x7F)].to_be_bytes();
+            }
+        }
+    }
+}
+
+/// Appends the weights of the plain characters that `s` begins with; how many those are.
+fn plain_key<L: Level>(s: &[u8], out: &mut Vec<u8>) -> usize {
+    let (steps, rest) = s.as_chunks::<STEP>();
+    let start = out.len();
+    out.resize(start + 2 * STEP * steps.len(), 0);
+    let mut plain = 0;
+    for (chars, place) in steps.iter().zip(out[start..].as_chunks_mut().0) {
+        if !are_plain(chars) {
+            break;
+        }
+        put_plain_weights::<L>(chars, place);
+        plain += 1;
+    }
+    out.truncate(start + 2 * STEP * plain);
+    if plain < steps.len() || rest.is_empty() {
+        return plain * STEP;
+    }
+    // The last few, filled up.
+    let (mut last, mut weights) = ([b' '; STEP], [0; 2 * STEP]);
+    last[..rest.len()].copy_from_slice(rest);
+    if !are_plain(&last) {
+        return plain * STEP;
+    }
+    put_plain_weights::<L>(&last, &mut weights);
+    out.extend_from_slice(&weights[..2 * rest.len()]);
+    s.len()
+}
+
+/// Appends the weights of the first [`STEP`] characters, which any key of the text begins with; `false`, with nothing
+/// appended: they are not plain, or there are no more.
+pub(super) fn key_start(s: &[u8], out: &mut Vec<u8>) -> bool {
+    let Some((chars, rest)) = s.split_first_chunk::<STEP>() else { return false };
+    if rest.is_empty() || !are_plain(chars) {
+        return false;
+    }
+    let mut weights = [0; 2 * STEP];
+    put_plain_weights::<Primary900>(chars, &mut weights);
+    out.extend_from_slice(&weights);
+    true
+}
+
 /// Appends the weights, big-endian: memcmp order is the collation's order.
 pub(super) fn sort_key(s: &[u8], levels: Levels, out: &mut Vec<u8>) {
-    out.reserve(2 * s.len());
-    each(s, levels, |ws| match ws.first_chunk::<STEP>() {
+    level_key::<Primary900>(s, out);
+    if matches!(levels, Levels::Two | Levels::Three) {
+        out.extend_from_slice(&[0, 0]);
+        level_key::<Secondary900>(s, out);
+    }
+    if matches!(levels, Levels::Three) {
+        out.extend_from_slice(&[0, 0]);
+        level_key::<Tertiary900>(s, out);
+    }
+}
+
+fn level_key<L: Level>(s: &[u8], out: &mut Vec<u8>) {
+    let plain = plain_key::<L>(s, out);
+    level::<L>(&s[plain..], &mut |ws| match ws.first_chunk::<STEP>() {
         Some(ws) => out.extend_from_slice(ws.map(u16::to_be_bytes).as_flattened()),
         None => ws.iter().for_each(|w| out.extend_from_slice(&w.to_be_bytes())),
     });

@@ -238,6 +238,28 @@ impl RowLayout {
         Some(Ranked { ty, null_bit: place.null_bit, at, width, form })
     }
 
+    /// The bytes of a text, if the column has one that lies in the row in the common way.
+    #[inline(always)]
+    #[must_use]
+    pub fn text<'r>(&self, row: &'r [u8], column: usize) -> Option<&'r [u8]> {
+        let place = self.places.get(column)?;
+        if place.width != VARIABLE || place.ty.kind == Kind::Json {
+            return None;
+        }
+        if place.null_bit != NOT_NULL
+            && row.get((place.null_bit / 8) as usize)? & 1 << (place.null_bit % 8) != 0
+        {
+            return None;
+        }
+        let at = self.ends_at + 2 * place.at as usize;
+        let end = end_offset(row, at)?;
+        let begin = match place.at {
+            0 => self.bytes_min(),
+            _ => end_offset(row, at - 2)?,
+        };
+        if begin < self.bytes_min() { None } else { row.get(begin..end) }
+    }
+
     /// The bytes that hold a column's value: equal ones hold equal values. Outer `None`: they do not lie in
     /// the row, or not in the common way; inner `None`: NULL.
     #[inline]
