@@ -4,18 +4,21 @@
 //!    and a client that has gone away ends the statement.
 //! 2. An error before anything of the result was sent replaces it; later it follows the rows.
 
+mod forms;
+
 use crate::charsets::Charsets;
 use crate::errors::SessionError;
 use crate::local_file::{LOCAL_FILE_REQUEST, LocalFile};
 use crate::net::Net;
-use executor::{HeaderMemo, ResultColumn, RowSink, SqlError};
+use executor::{Batch, HeaderMemo, ResultColumn, RowSink, SqlError};
+use expr::damaged;
+use forms::{binary_row, is_formatted, is_padded, stored_binary_row, stored_text_row, text_row};
 use std::borrow::Cow;
 use std::io::Read;
-use value::{Charset, ColumnType, Datum, Kind};
+use value::{Charset, ColumnType, Datum, Kind, RowLayout};
 use wire::Outbox;
 use wire::constants::{COLLATION_BINARY, Capabilities, ColumnCode, ColumnFlags, StatusFlags};
 use wire::reply::{self, Column, Metadata};
-use wire::row::{BinaryRow, TextRow};
 
 /// Bytes that may gather before they are sent.
 const SEND_AT_BYTES: usize = 64 * 1024;
@@ -219,6 +222,37 @@ impl RowSink for Rows<'_> {
         Ok(Box::new(LocalFile::new(&mut *self.net, self.out, &mut self.gone)))
     }
 
+    fn stored_rows(
+        &mut self,
+        layout: &RowLayout,
+        columns: &[usize],
+        rows: &Batch,
+    ) -> Result<(), SqlError> {
+        if self.converts {
+            return rows.rows().try_for_each(|row| {
+                let values: Result<Vec<_>, _> =
+                    columns.iter().map(|column| layout.decode(row, *column)).collect();
+                self.row(&values.map_err(damaged)?)
+            });
+        }
+        *self.rows_sent += rows.len() as u64;
+        for row in rows.rows() {
+            let stored = (layout, columns, row);
+            let put = match self.binary {
+                true => stored_binary_row(self.out, self.codes, stored),
+                false => stored_text_row(self.out, stored),
+            };
+            if let Err(error) = put {
+                self.out.abandon();
+                return Err(damaged(error));
+            }
+            if self.out.len() >= SEND_AT_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError> {
         *self.rows_sent += 1;
@@ -232,154 +266,6 @@ impl RowSink for Rows<'_> {
         }
         if self.out.len() >= SEND_AT_BYTES { self.flush() } else { Ok(()) }
     }
-}
-
-#[inline]
-fn text_row(out: &mut Outbox, values: &[Datum<'_>]) {
-    let mut row = TextRow::begin(out);
-    for v in values {
-        match v {
-            Datum::Null => row.null(),
-            Datum::Bytes(b) => row.bytes(b),
-            Datum::Int(n) => row.int(*n),
-            Datum::UInt(n) => row.uint(*n),
-            other => text_of_other(&mut row, other),
-        }
-    }
-    row.end();
-}
-
-/// Whether the text of a number depends on its type: FLOAT, digits behind the point that are fixed,
-/// ZEROFILL.
-fn is_formatted(ty: &ColumnType) -> bool {
-    ty.zerofill
-        || ty.kind == Kind::Float
-        || ty.kind == Kind::Double && ty.decimals < value::types::NOT_FIXED
-}
-
-/// Whether a value may have fewer digits behind its seconds than its type: one of several arguments of a
-/// function.
-fn is_padded(ty: &ColumnType) -> bool {
-    matches!(ty.kind, Kind::Time | Kind::DateTime | Kind::Timestamp) && ty.decimals > 0
-}
-
-#[cold]
-fn text_of_other(row: &mut TextRow<'_>, v: &Datum<'_>) {
-    let mut text = Vec::new();
-    match v {
-        // Only columns have its zeros, which are formatted.
-        Datum::Year(year) => value::format::append_text(&Datum::Int((*year).into()), &mut text),
-        _ => value::format::append_text(v, &mut text),
-    }
-    row.bytes(&text);
-}
-
-#[inline]
-fn binary_row(out: &mut Outbox, codes: &[ColumnCode], values: &[Datum<'_>]) {
-    let mut row = BinaryRow::begin(out, values.len());
-    for (v, code) in values.iter().zip(codes) {
-        match v {
-            Datum::Null => row.null(),
-            Datum::Bytes(b) if !has_own_form(*code) => row.bytes(b),
-            Datum::Int(n) if is_integer(*code) => row.int(*n, *code),
-            Datum::UInt(n) if is_integer(*code) => row.int(*n as i64, *code),
-            other => convert(&mut row, other, *code),
-        }
-    }
-    row.end();
-}
-
-/// A value that is neither an integer nor a string, or of another type than its column was announced
-/// with.
-#[cold]
-fn convert(row: &mut BinaryRow<'_>, v: &Datum<'_>, code: ColumnCode) {
-    match (code, *v) {
-        (ColumnCode::Double, _) => row.double(value::compare::to_double(v)),
-        (ColumnCode::Float, _) => row.float(value::compare::to_double(v) as f32),
-        (ColumnCode::Year, Datum::Year(year)) => row.int(i64::from(year), code),
-        (ColumnCode::Date | ColumnCode::DateTime | ColumnCode::Timestamp, _) => {
-            row.date_time(moment(v));
-        }
-        (ColumnCode::Time, _) => row.time(span(v)),
-        _ if is_integer(code) || code == ColumnCode::Year => {
-            let text = value::format::to_text(v);
-            let n = text.parse::<i64>().or_else(|_| text.parse::<u64>().map(|n| n as i64));
-            row.int(n.unwrap_or(0), code);
-        }
-        _ => {
-            let mut text = Vec::new();
-            value::format::append_text(v, &mut text);
-            row.bytes(&text);
-        }
-    }
-}
-
-/// A value of a column announced as a date, in the parts that the binary protocol sends.
-fn moment(v: &Datum<'_>) -> wire::prepared::DateTime {
-    let rules = value::time::DateRules { allow_invalid: true, ..Default::default() };
-    let moment = match *v {
-        Datum::Date(v) => v.midnight(),
-        Datum::DateTime(v) => v,
-        Datum::Bytes(s) => {
-            value::time::parse::date_time(s, rules).map_or(value::DateTime::ZERO, |t| t.value)
-        }
-        _ => value::DateTime::ZERO,
-    };
-    let date = moment.date();
-    wire::prepared::DateTime {
-        year: date.year(),
-        month: date.month(),
-        day: date.day(),
-        hour: moment.hour(),
-        minute: moment.minute(),
-        second: moment.second(),
-        micros: moment.micros(),
-        date_only: matches!(v, Datum::Date(_)),
-    }
-}
-
-/// A value of a column announced as a time, in the parts that the binary protocol sends.
-fn span(v: &Datum<'_>) -> wire::prepared::Time {
-    let span = match *v {
-        Datum::Time(v) => v,
-        Datum::DateTime(v) => v.time(),
-        Datum::Bytes(s) => value::time::parse::time(s).map_or(value::Time::ZERO, |t| t.value),
-        _ => value::Time::ZERO,
-    };
-    wire::prepared::Time {
-        negative: span.is_negative(),
-        days: span.hours() / 24,
-        hour: (span.hours() % 24) as u8,
-        minute: span.minute(),
-        second: span.second(),
-        micros: span.fraction(),
-    }
-}
-
-const fn is_integer(code: ColumnCode) -> bool {
-    matches!(
-        code,
-        ColumnCode::Tiny
-            | ColumnCode::Short
-            | ColumnCode::Int24
-            | ColumnCode::Long
-            | ColumnCode::LongLong
-    )
-}
-
-/// Whether the binary protocol has a form of its own for the type, not a string's.
-const fn has_own_form(code: ColumnCode) -> bool {
-    is_integer(code)
-        || matches!(
-            code,
-            ColumnCode::Double
-                | ColumnCode::Float
-                | ColumnCode::Year
-                | ColumnCode::Date
-                | ColumnCode::Time
-                | ColumnCode::DateTime
-                | ColumnCode::Timestamp
-        )
 }
 
 /// Wire type of a column.

@@ -375,6 +375,16 @@ impl Outbox {
         &mut self.buf
     }
 
+    /// As [`Outbox::begin`], with `N` zero bytes, which are fewer than a packet's first piece has.
+    #[inline]
+    pub(crate) fn begin_zeroed<const N: usize>(&mut self) -> &mut Vec<u8> {
+        self.open = self.buf.len();
+        self.buf.reserve(HEADER_BYTES + N);
+        self.buf.extend_from_slice(&[0; HEADER_BYTES]);
+        self.buf.extend_from_slice(&[0; N]);
+        &mut self.buf
+    }
+
     /// The buffer, to append to the open packet.
     #[inline]
     pub fn body(&mut self) -> &mut Vec<u8> {

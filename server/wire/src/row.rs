@@ -74,10 +74,16 @@ impl<'o> BinaryRow<'o> {
     /// Starts a row of `columns` columns.
     #[inline]
     pub fn begin(out: &'o mut Outbox, columns: usize) -> Self {
-        let body = out.begin();
-        body.push(0);
-        let bitmap_at = body.len();
-        body.resize(bitmap_at + (columns + 2).div_ceil(8), 0);
+        let bitmap_bytes = (columns + 2).div_ceil(8);
+        let body = match bitmap_bytes {
+            1 => out.begin_zeroed::<2>(),
+            _ => {
+                let body = out.begin();
+                body.resize(body.len() + 1 + bitmap_bytes, 0);
+                body
+            }
+        };
+        let bitmap_at = body.len() - bitmap_bytes;
         Self { out, bitmap_at, column: 0 }
     }
 

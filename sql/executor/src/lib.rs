@@ -51,6 +51,7 @@ pub use error::ExecError;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, flush_handles, lock_tables};
+pub use ops::stored::Batch;
 pub use planner::parameters::{Parameter, ParameterType};
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use prepared::{Prepared, execute, prepare, prepare_open};
@@ -60,11 +61,13 @@ pub use turns::in_turns;
 
 use catalog::TableCache;
 use engine::Client;
+use ops::OUTPUTS_FEW;
 use parser::ast;
 use planner::literals::Literals;
 use planner::parameters::Parameters;
 use planner::{Plan, PlanContext};
-use value::Datum;
+use smallvec::SmallVec;
+use value::{Datum, RowLayout};
 
 /// Where result rows go.
 pub trait RowSink {
@@ -90,6 +93,25 @@ pub trait RowSink {
     }
     /// Sends a row.
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError>;
+    /// Sends rows whose values are columns of stored ones.
+    ///
+    /// # Errors
+    /// As [`RowSink::row`]; 1712 when a stored row is damaged.
+    fn stored_rows(
+        &mut self,
+        layout: &RowLayout,
+        columns: &[usize],
+        rows: &Batch,
+    ) -> Result<(), SqlError> {
+        for row in rows.rows() {
+            let mut values: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
+            for column in columns {
+                values.push(layout.decode(row, *column).map_err(expr::damaged)?);
+            }
+            self.row(&values)?;
+        }
+        Ok(())
+    }
 }
 
 /// What a sink keeps of a header between two runs of a compiled statement.

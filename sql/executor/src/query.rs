@@ -117,13 +117,16 @@ fn run_block(
     context: &mut Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let Context { client, tables, env, .. } = context;
+    let Context { client, tables, env, states } = context;
     let sent_max = sent_max(call, &**env)?;
     let st = call.statement((client, tables, &**env), Arc::clone(&open.budget));
     if call.query.into.is_none() {
         sink.header_again(call.header, &mut open.header)?;
     }
-    give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink)
+    st.spare.set(states.spare.take());
+    let outcome = give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink);
+    states.spare = st.spare.take();
+    outcome
 }
 
 /// How many rows of a query are sent at most.
@@ -188,6 +191,13 @@ fn give_out(
     };
     let (mut sent, mut found) = (0, 0u64);
     tally::select(&query.query.root);
+    block.open(st, env, None)?;
+    if query.into.is_none()
+        && !query.count_all
+        && let Some(sent) = block.pass_rows((st, env), sent_max, sink)?
+    {
+        return Ok(Outcome { has_rows: true, found_rows: Some(sent), ..Outcome::default() });
+    }
     let outputs = &block.plan.outputs;
     let rows_max = if query.count_all { u64::MAX } else { sent_max };
     block.each_row((st, env), rows_max, |run, frame| {
@@ -263,6 +273,7 @@ pub fn measure(
     st.measures = Some(Rc::clone(&measures));
     let mut block = Block::new(&query.query, &st, false)?;
     let outputs = &block.plan.outputs;
+    block.open(&st, context.env, None)?;
     // Subqueries of the outputs run too.
     block.each_row((&st, context.env), u64::MAX, |run, frame| {
         outputs.iter().try_for_each(|o| run.eval(&o.value.expr, frame).map(drop))

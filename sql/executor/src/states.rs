@@ -8,6 +8,7 @@
 use crate::HeaderMemo;
 use crate::memory::Budget;
 use crate::ops::block::Block;
+use crate::ops::stored::Batch;
 use crate::point::Buffers;
 use crate::program::Program;
 use std::ops::Deref;
@@ -101,6 +102,8 @@ pub(crate) struct Place(usize);
 pub struct States {
     list: Vec<CachedState>,
     runs: u64,
+    /// Memory for rows that pass through.
+    pub(crate) spare: Option<Box<Batch>>,
 }
 
 impl States {

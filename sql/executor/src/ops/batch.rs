@@ -9,8 +9,9 @@
 use super::aggregate::State;
 use super::hash_group::{Groups, Pass};
 use super::read::ReadTable;
+use super::stored::{Batch, PASSING_BYTES};
 use super::table::{KeyTable, hash};
-use super::{Operator, Run, trim};
+use super::{Operator, Run};
 use crate::SqlError;
 use expr::aggregate::vectors::{Accumulators, LEFT_OUT};
 use expr::aggregate::{AVG, AggregateCall, COUNT, MAX, MIN, SUM};
@@ -22,73 +23,17 @@ use std::sync::Arc;
 use value::{Datum, RowLayout};
 
 /// Most rows of a batch.
-const ROWS_MAX: usize = 1024;
+const ROWS_MAX: u64 = 1024;
 /// Rows of the first batch where a LIMIT may want few groups; each has twice as many as the one before.
-const ROWS_FIRST: usize = 4;
+const ROWS_FIRST: u64 = 4;
 /// A batch of so many bytes takes no more rows.
 const BYTES_MAX: usize = 256 << 10;
-/// Room for the ends of so many rows is kept from run to run.
-const ENDS_SPARE_MAX: usize = 128;
+/// The first batches are small, so that a short range needs no more memory than is kept from run to run.
+const SMALL_BATCHES: u32 = 16;
+/// Room for the groups of so many rows is kept from run to run.
+const GROUPS_SPARE_MAX: usize = 128;
 /// Most keys whose groups are remembered by their bytes.
 const REMEMBERED_MAX: usize = 1024;
-
-/// Rows behind each other, as they are stored.
-#[derive(Default)]
-pub struct Batch {
-    bytes: Vec<u8>,
-    /// Where each row ends.
-    ends: Vec<usize>,
-    /// Rows that it takes.
-    rows_max: usize,
-    /// Memory for who fills it.
-    pub(super) spare: Vec<u8>,
-}
-
-impl Batch {
-    /// Forgets the rows, and takes so many.
-    fn begin(&mut self, rows: usize) {
-        self.clear();
-        self.rows_max = rows;
-    }
-
-    /// Forgets the rows.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    /// Adds a row; `true`: it is the last one that has room.
-    #[inline]
-    pub fn push(&mut self, row: &[u8]) -> bool {
-        self.bytes.extend_from_slice(row);
-        self.ends.push(self.bytes.len());
-        self.ends.len() >= self.rows_max || self.bytes.len() >= BYTES_MAX
-    }
-
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The rows.
-    pub fn rows(&self) -> impl Iterator<Item = &[u8]> + Clone {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        starts.zip(&self.ends).map(|(start, end)| &self.bytes[*start..*end])
-    }
-
-    /// Gives back memory that is large.
-    fn trim(&mut self) {
-        self.clear();
-        trim(&mut self.bytes);
-        trim(&mut self.spare);
-        self.ends.shrink_to(ENDS_SPARE_MAX);
-    }
-
-    /// Memory it takes, in bytes.
-    pub fn kept_bytes(&self) -> usize {
-        self.bytes.capacity() + 8 * self.ends.capacity() + self.spare.capacity()
-    }
-}
 
 /// How an aggregate takes the rows of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,6 +73,10 @@ pub struct Batches<'p> {
     read: ReadTable<'p>,
     layout: Arc<RowLayout>,
     batch: Batch,
+    /// Rows of the next batch.
+    rows_next: u64,
+    /// Batches so far.
+    batches: u32,
     vectors: Vectors,
     /// Columns that are the keys; `None`: there are other keys.
     keys: Option<Vec<usize>>,
@@ -143,7 +92,7 @@ pub struct Batches<'p> {
 /// What is computed over all rows of a batch at once, with a statement's parameters.
 struct Vectors {
     program: Program,
-    /// By aggregate; none between two statements.
+    /// By aggregate; none between two statements whose parameters count.
     parts: Vec<Part>,
 }
 
@@ -181,12 +130,14 @@ impl<'p> Batches<'p> {
         let remembered = Remembered { none: sorted, ..Remembered::default() };
         let all_count = vectors.parts.iter().all(|part| *part == Part::Count);
         let only_counts = all_count && group.keys.is_empty() && !read.predicate().has_rest();
-        let (batch, groups, at) = Default::default();
+        let (batch, rows_next, batches, groups, at) = Default::default();
         Some(Batches {
             group,
             read,
             layout,
             batch,
+            rows_next,
+            batches,
             vectors,
             keys,
             remembered,
@@ -206,7 +157,9 @@ impl<'p> Batches<'p> {
             self.vectors = Vectors::of(self.group, rows, run.st.params);
         }
         let sorted = self.group.strategy == GroupStrategy::Sorted;
-        self.batch.begin(if sorted { ROWS_FIRST } else { ROWS_MAX });
+        self.rows_next = if sorted { ROWS_FIRST } else { ROWS_MAX };
+        self.batches = 0;
+        self.batch.clear();
         self.remembered.clear();
         self.at = 0;
         self.read.open(run, frame)
@@ -214,10 +167,14 @@ impl<'p> Batches<'p> {
 
     /// The statement is over: see [`Operator::close`].
     pub fn close(&mut self) {
-        self.vectors = Vectors { program: Program::new(self.read.leaf()), parts: Vec::new() };
+        if !self.vectors.program.rest() {
+            self.vectors = Vectors { program: Program::new(self.read.leaf()), parts: Vec::new() };
+        }
         self.batch.trim();
         self.remembered = Remembered { none: self.remembered.none, ..Remembered::default() };
-        self.groups = Vec::new();
+        if self.groups.capacity() > GROUPS_SPARE_MAX {
+            self.groups = Vec::new();
+        }
         self.read.close();
     }
 
@@ -240,14 +197,17 @@ impl<'p> Batches<'p> {
         if sorted && self.at < self.batch.len() {
             return self.one_by_one(groups, pass, run, frame);
         }
-        self.read.fill(run, &mut self.batch)?;
-        if self.batch.len() == 0 {
+        self.batches += 1;
+        let small = self.batches <= SMALL_BATCHES;
+        self.batch.begin(self.rows_next, if small { PASSING_BYTES } else { BYTES_MAX });
+        self.rows_next = (self.rows_next * 2).min(ROWS_MAX);
+        self.read.fill(run, frame, &mut self.batch)?;
+        if self.batch.is_empty() {
             return Ok(false);
         }
         // With other parameters it may be that not all can be computed at once.
         let vectors = (!sorted || !self.vectors.parts.contains(&Part::Rows))
             && self.vectors.program.run(&self.layout, self.batch.rows(), self.batch.len());
-        self.batch.rows_max = (self.batch.rows_max * 2).min(ROWS_MAX);
         if sorted {
             // The numbers of the groups have changed.
             self.remembered.clear();
@@ -327,6 +287,11 @@ impl<'p> Batches<'p> {
         let by_row = |part: &Part| !vectors || *part == Part::Rows;
         let evaluates = rest || self.vectors.parts.iter().any(by_row);
         self.groups.clear();
+        if !evaluates && self.group.keys.is_empty() && groups.len() > 0 {
+            // All rows are of the only group.
+            self.groups.resize(self.batch.len(), 0);
+            return Ok(());
+        }
         for row in self.batch.rows() {
             let put = |frame: &mut Frame| {
                 let bytes = &mut frame.leaves[leaf].bytes;

@@ -6,10 +6,11 @@
 
 use super::build::build;
 use super::cells::{Cells, made_layout};
+use super::stored::{PASSING_BYTES, stored_column, with_spare};
 use super::subquery::{Runner, SubplanState};
 use super::{Operator, Run, Statement, trim};
-use crate::{Environment, SqlError};
-use expr::{Frame, LeafRow, Row};
+use crate::{Environment, RowSink, SqlError};
+use expr::{Expr, Frame, LeafRow, Row};
 use instrument::{Counter, count};
 use planner::plan::Output;
 use planner::query_plan::{LeafLayout, Node, QueryPlan};
@@ -28,6 +29,19 @@ pub struct Block<'p> {
     /// Temporary tables that its operators are, of which the block's first opening in a statement tells.
     temporary: u64,
     begun: bool,
+    /// Its outputs are these columns of a leaf, as they are stored.
+    passing: Option<(u16, Vec<usize>)>,
+}
+
+/// The columns of one leaf that the outputs of a plan are, as they are stored.
+fn passing(plan: &QueryPlan, frame: &Frame) -> Option<(u16, Vec<usize>)> {
+    let leaf = match plan.outputs.first()?.value.expr {
+        Expr::Column(column) => column.leaf,
+        _ => return None,
+    };
+    let layout = &frame.leaves.get(usize::from(leaf))?.layout;
+    let column = |output: &Output| stored_column(&output.value.expr, leaf, layout);
+    Some((leaf, plan.outputs.iter().map(column).collect::<Option<_>>()?))
 }
 
 impl<'p> Block<'p> {
@@ -72,7 +86,8 @@ impl<'p> Block<'p> {
         let (root, temporary) = root(&frame)?;
         let subplans = plan.subplans.iter().map(|plan| RefCell::new(SubplanState::new(plan)));
         let subplans = subplans.collect();
-        Ok(Block { plan, frame, root, subplans, temporary, begun: false })
+        let passing = passing(plan, &frame);
+        Ok(Block { plan, frame, root, subplans, temporary, begun: false, passing })
     }
 
     /// Calls `f` with what the block's operators and expressions run with.
@@ -109,7 +124,7 @@ impl<'p> Block<'p> {
         }
     }
 
-    /// Begins anew, and calls `f` with each of the first rows, so many at most; there is no row around.
+    /// Calls `f` with each of the first rows of a block that was opened, so many at most; there is no row around.
     ///
     /// # Errors
     /// Whatever the statement may end in.
@@ -120,9 +135,7 @@ impl<'p> Block<'p> {
         rows_max: u64,
         mut f: impl FnMut(&mut Run<'_>, &Frame) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        self.begin();
         self.with((st, env), None, |run, root, frame| {
-            root.open(run, frame)?;
             let mut rows = 0;
             while rows < rows_max && root.next(run, frame)? {
                 rows += 1;
@@ -130,6 +143,41 @@ impl<'p> Block<'p> {
             }
             Ok(())
         })
+    }
+
+    /// Passes the first rows of a block that was opened on where they lie, so many at most, and answers how many there were;
+    /// `None`: its rows have to be made ([`Block::each_row`]).
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub fn pass_rows(
+        &mut self,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+        rows_max: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Option<u64>, SqlError> {
+        let Some((leaf, columns)) = self.passing.take() else { return Ok(None) };
+        let passed = self.with((st, env), None, |run, root, frame| {
+            let layout = match root.stored() {
+                Some((of, layout)) if of == leaf => Arc::clone(layout),
+                _ => return Ok(None),
+            };
+            with_spare(run.st, |batch| {
+                let mut rows = 0;
+                while rows < rows_max {
+                    batch.begin(rows_max - rows, PASSING_BYTES);
+                    root.fill(run, frame, batch)?;
+                    if batch.is_empty() {
+                        break;
+                    }
+                    rows += batch.len() as u64;
+                    sink.stored_rows(&layout, &columns, batch)?;
+                }
+                Ok(Some(rows))
+            })
+        });
+        self.passing = Some((leaf, columns));
+        passed
     }
 
     /// The statement is over: see [`Operator::close`].

@@ -11,6 +11,7 @@ use super::hash_group::{HashGroup, Input};
 use super::hash_join::{HashJoin, State};
 use super::join::NestedLoop;
 use super::json_table::JsonTable;
+use super::keys::Rule;
 use super::loose::ReadGroups;
 use super::measure::Measured;
 use super::merge::ReadMerged;
@@ -24,7 +25,8 @@ use super::tally;
 use super::window::Windows;
 use super::{Operator, Statement};
 use crate::SqlError;
-use expr::Frame;
+use expr::{Expr, Frame, Typed};
+use planner::plan::SortKey;
 use planner::query_plan::{Group, GroupStrategy, LeafLayout, Node, QueryPlan, Read, ReadAccess};
 use std::cell::Cell;
 use value::ColumnType;
@@ -105,16 +107,13 @@ impl<'p> Builder<'_, 'p> {
                 to_skip: 0,
                 left: 0,
             }),
-            Node::Sort { input, keys, limit } => Box::new(Sort {
-                packer: self.packer(&input.leaves()),
-                input: self.node(input, again)?,
-                source: input,
-                keys,
-                limit: limit.as_ref().filter(|_| !self.unlimited),
-                sorter: None,
-                key: Vec::new(),
-                row: Vec::new(),
-            }),
+            Node::Sort { input, keys, limit } => {
+                let limit = limit.as_ref().filter(|_| !self.unlimited);
+                let (source, distinct) = self.sorted(input, keys);
+                let packer = self.packer(&source.leaves());
+                let input = (self.node(source, again)?, source);
+                Box::new(Sort::new(input, (keys, distinct), limit, packer))
+            }
             Node::Project { input, leaf, values } => Box::new(Project {
                 leaf: Leaf::new(*leaf, None, frame),
                 input: self.node(input, again)?,
@@ -140,6 +139,26 @@ impl<'p> Builder<'_, 'p> {
             }
             source => self.source(source, again)?,
         })
+    }
+
+    /// What a sort takes its rows from, and whether one row of each key is all that it gives: it does the work of a DISTINCT
+    /// of the same columns.
+    fn sorted(&self, input: &'p Node, keys: &[SortKey]) -> (&'p Node, bool) {
+        let Node::Distinct { input: all, keys: distinct, sorted: false } = input else {
+            return (input, false);
+        };
+        let is_column = |key: &SortKey| matches!(key.value.expr, Expr::Column(c) if c.depth == 0);
+        let same = |a: &Typed, b: &Typed| a.expr == b.expr && Rule::of(&a.ty) == Rule::of(&b.ty);
+        let is_sorted = |d: &Typed| keys.iter().any(|key| same(&key.value, d));
+        let is_distinct = |key: &SortKey| distinct.iter().any(|d| same(&key.value, d));
+        let merges = self.st.measures.is_none()
+            && keys.iter().all(|key| is_column(key) && is_distinct(key))
+            && distinct.iter().all(is_sorted);
+        if merges {
+            // It still is what MySQL has a temporary table for.
+            self.temporary.set(self.temporary.get() + u64::from(tally::is_temporary(input)));
+        }
+        if merges { (all, true) } else { (input, false) }
     }
 
     /// What fills a leaf without looking at other leaves of its block.

@@ -1,5 +1,6 @@
 //! Operators that pass rows on: one row, no row, a condition, a limit.
 
+use super::stored::{Batch, StoredLeaf};
 use super::{Operator, Run};
 use crate::SqlError;
 use expr::{Expr, Frame};
@@ -72,6 +73,9 @@ pub struct Limit<'p> {
     pub(super) left: u64,
 }
 
+/// Rows that are skipped at a time.
+const SKIPPED_MAX: u64 = 1024;
+
 /// A number of a LIMIT clause.
 ///
 /// # Errors
@@ -106,6 +110,37 @@ impl Operator for Limit<'_> {
             self.left = 0;
         }
         Ok(found)
+    }
+
+    fn stored(&self) -> Option<StoredLeaf<'_>> {
+        self.input.stored()
+    }
+
+    fn fill(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        batch: &mut Batch,
+    ) -> Result<(), SqlError> {
+        let wanted = batch.rows_max();
+        while self.left > 0 && self.to_skip > 0 {
+            batch.limit_to(self.to_skip.min(SKIPPED_MAX));
+            self.input.fill(run, frame, batch)?;
+            match batch.len() as u64 {
+                0 => self.left = 0,
+                skipped => self.to_skip -= skipped,
+            }
+            batch.clear();
+        }
+        if self.left > 0 {
+            batch.limit_to(self.left.min(wanted));
+            self.input.fill(run, frame, batch)?;
+            match batch.len() as u64 {
+                0 => self.left = 0,
+                rows => self.left -= rows,
+            }
+        }
+        Ok(())
     }
 
     fn close(&mut self) {

@@ -74,6 +74,26 @@ impl Rule {
         }
     }
 
+    /// Appends what the part of a long text begins with; `false`, with nothing appended: the whole part is wanted.
+    #[inline]
+    pub fn append_start(
+        collation: Collation,
+        text: &[u8],
+        descending: bool,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let start = out.len();
+        out.push(1);
+        if !collation.key_start(text, out) {
+            out.truncate(start);
+            return false;
+        }
+        if descending {
+            out[start..].iter_mut().for_each(|b| *b = !*b);
+        }
+        true
+    }
+
     fn append_value(self, value: &Datum<'_>, out: &mut Vec<u8>) {
         match (self, *value) {
             (Rule::Int, Datum::Int(v)) => put_int(v >= 0, v as u64, out),

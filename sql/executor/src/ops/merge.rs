@@ -8,7 +8,7 @@
 
 use super::access::Encoder;
 use super::pushed_predicate::PushedPredicate;
-use super::sort::Sorter;
+use super::sorter::Sorter;
 use super::tally::{self, Tally};
 use super::{Operator, Run};
 use crate::SqlError;

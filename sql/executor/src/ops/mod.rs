@@ -1,7 +1,7 @@
 //! Row operators: each pulls rows from those below it into the frame of its block.
 //!
 //! Reading order: this file (what an operator is), [`block`] (a query block that runs), [`read`], [`merge`], [`join`],
-//! [`hash_join`], [`sort`], [`group`], [`ends`], [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
+//! [`hash_join`], [`sort`] (with [`sorter`]), [`group`], [`ends`], [`stored`] and [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
 //!
 //! 1. `open` may be called again at any time and begins anew; `next` fills the leaves of its node and
 //!    answers whether there was a row. What is evaluated once for a statement is forgotten by `close`, so that the
@@ -34,7 +34,10 @@ mod read;
 mod recursive;
 mod sets;
 mod sort;
+mod sort_keys;
+mod sorter;
 pub mod store;
+pub mod stored;
 mod subquery;
 pub mod table;
 pub mod tally;
@@ -58,6 +61,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use store::RowStore;
+use stored::{Batch, StoredLeaf};
 use value::Datum;
 
 /// Rows between two looks at the kill flag and the clock.
@@ -75,6 +79,26 @@ pub trait Operator: Send {
     /// # Errors
     /// Whatever the statement may end in.
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError>;
+    /// The leaf of an open operator's rows, where nothing has to be looked at but what is stored of one leaf: its rows may be
+    /// taken by [`Operator::fill`] instead.
+    fn stored(&self) -> Option<StoredLeaf<'_>> {
+        None
+    }
+
+    /// Fills a batch, which has begun, with the next rows; it is empty when there are none.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    fn fill(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        batch: &mut Batch,
+    ) -> Result<(), SqlError> {
+        let _ = (run, frame, batch);
+        Err(internal("rows of several leaves in a batch"))
+    }
+
     /// The statement is over: gives back the rows that it keeps, and forgets what held for this statement only, so that it
     /// can be opened for another one.
     fn close(&mut self);
@@ -118,6 +142,8 @@ pub struct Statement<'s> {
     pub deadline: Option<Instant>,
     /// What operators do is measured here.
     pub measures: Option<Rc<measure::Measures>>,
+    /// Memory for rows that pass through.
+    pub spare: Cell<Option<Box<Batch>>>,
 }
 
 impl<'s> Statement<'s> {
@@ -142,6 +168,7 @@ impl<'s> Statement<'s> {
             semi_consistent: false,
             deadline: None,
             measures: None,
+            spare: Cell::new(None),
         }
     }
 

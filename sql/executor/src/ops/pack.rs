@@ -6,7 +6,7 @@
 //!    keyed has its key behind its row.
 
 use crate::SqlError;
-use expr::{Frame, LeafRow, damaged};
+use expr::{Frame, damaged};
 use planner::query_plan::LeafDef;
 use std::sync::Arc;
 use value::row::Projection;
@@ -63,19 +63,58 @@ impl Packer {
             match &packed.narrow {
                 Some(narrow) if Arc::ptr_eq(&row.layout, &packed.full) => {
                     if !narrow.projection.append(&row.bytes, out) {
-                        narrow.encode(row, out)?;
+                        narrow.encode(&row.layout, &row.bytes, out)?;
                     }
                 }
                 _ => out.extend_from_slice(&row.bytes),
             }
-            let length = (out.len() - start - 4) as u32;
-            out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+            end_length(start, out);
             if packed.keyed {
                 out.extend_from_slice(&(row.key.len() as u32).to_le_bytes());
                 out.extend_from_slice(&row.key);
             }
         }
         Ok(())
+    }
+
+    /// The only leaf, if its rows are packed without their keys: its number, and how they lie before and in packed rows.
+    pub fn stored_leaf(&self) -> Option<(u16, &Arc<RowLayout>, &Arc<RowLayout>)> {
+        match &self.leaves[..] {
+            [Packed { leaf, full, narrow, keyed: false }] => {
+                let packed = narrow.as_ref().map_or(full, |narrow| &narrow.layout);
+                Some((*leaf as u16, full, packed))
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Packer::pack`], of a row of the only leaf as it is stored.
+    ///
+    /// # Errors
+    /// A damaged row.
+    pub fn pack_stored(&self, row: &[u8], out: &mut Vec<u8>) -> Result<(), SqlError> {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        for Packed { full, narrow, .. } in &self.leaves {
+            match narrow {
+                Some(narrow) if !narrow.projection.append(row, out) => {
+                    narrow.encode(full, row, out)?;
+                }
+                Some(_) => {}
+                None => out.extend_from_slice(row),
+            }
+        }
+        end_length(start, out);
+        Ok(())
+    }
+
+    /// The row of the only leaf in a packed row.
+    ///
+    /// # Errors
+    /// The bytes are no packed row.
+    pub fn stored_row(mut bytes: &[u8]) -> Result<&[u8], SqlError> {
+        let length = take_length(&mut bytes)?;
+        bytes.get(..length as usize).ok_or_else(|| super::internal(BAD))
     }
 
     /// Gives the leaves the layout of packed rows.
@@ -113,6 +152,12 @@ impl Packer {
     }
 }
 
+/// The bytes behind the length that begins at `start` are there.
+fn end_length(start: usize, out: &mut [u8]) {
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
 fn take_length(bytes: &mut &[u8]) -> Result<u32, SqlError> {
     let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| super::internal(BAD))?;
     *bytes = rest;
@@ -147,10 +192,10 @@ impl Narrow {
 
     /// Appends the narrow row of one that is very long.
     #[cold]
-    fn encode(&self, row: &LeafRow, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    fn encode(&self, full: &RowLayout, row: &[u8], out: &mut Vec<u8>) -> Result<(), SqlError> {
         let mut values = vec![Datum::Null; self.layout.columns()];
         for column in &self.needed {
-            values[*column] = row.layout.decode(&row.bytes, *column).map_err(damaged)?;
+            values[*column] = full.decode(row, *column).map_err(damaged)?;
         }
         self.layout.encode(&values, out).map_err(damaged)
     }

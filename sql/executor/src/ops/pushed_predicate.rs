@@ -152,6 +152,10 @@ impl<'p> PushedPredicate<'p> {
     /// The row is damaged.
     #[inline]
     pub fn holds(&self, row: &[u8]) -> Result<bool, RowError> {
+        if self.tests.is_empty() { Ok(true) } else { self.all_hold(row) }
+    }
+
+    fn all_hold(&self, row: &[u8]) -> Result<bool, RowError> {
         for test in &self.tests {
             let holds = match test {
                 Test::Span(span) => span.holds(&self.layout, row)?,

@@ -1,9 +1,9 @@
 //! Reads of tables: stored ones by every access path, and virtual ones.
 
 use super::access::{Encoder, Prefix};
-use super::batch::Batch;
 use super::pushed_predicate::PushedPredicate;
 use super::store::RowStore;
+use super::stored::{Batch, StoredLeaf};
 use super::tally::Tally;
 use super::{Operator, Run, SPARE_BYTES_MAX, Statement, trim};
 use crate::SqlError;
@@ -207,19 +207,6 @@ impl<'p> ReadTable<'p> {
 }
 
 impl<'p> ReadTable<'p> {
-    /// Fills a batch with the next rows that pass the tests; it is empty when there are none.
-    ///
-    /// # Errors
-    /// Whatever reading may end in.
-    pub fn fill(&mut self, run: &mut Run<'_>, batch: &mut Batch) -> Result<(), SqlError> {
-        let table = run.st.tables.table(self.read.table);
-        batch.clear();
-        let mut spare = std::mem::take(&mut batch.spare);
-        let filled = self.step(run, table, &mut spare, &mut |row| batch.push(row));
-        batch.spare = spare;
-        filled.map(|_| ())
-    }
-
     /// How many rows are left that pass the tests; they are read, but not kept.
     ///
     /// # Errors
@@ -235,11 +222,6 @@ impl<'p> ReadTable<'p> {
         Ok(rows)
     }
 
-    /// The conditions on its rows.
-    pub fn predicate(&self) -> &PushedPredicate<'p> {
-        &self.predicate
-    }
-
     /// The leaf it fills.
     pub fn leaf(&self) -> u16 {
         self.read.leaf
@@ -248,6 +230,11 @@ impl<'p> ReadTable<'p> {
     /// How its rows lie.
     pub fn layout(&self) -> &Arc<RowLayout> {
         &self.layout
+    }
+
+    /// The conditions on its rows.
+    pub fn predicate(&self) -> &PushedPredicate<'p> {
+        &self.predicate
     }
 }
 
@@ -326,6 +313,25 @@ impl Operator for ReadTable<'_> {
             self.source.leave(run);
         }
         Ok(false)
+    }
+
+    fn stored(&self) -> Option<StoredLeaf<'_>> {
+        // A locking read is told of each row whether it stays locked; of a row that is changed the key is asked, too.
+        let plain = self.source.lock.is_none() && !self.source.keyed;
+        (plain && !self.predicate.has_rest()).then_some((self.read.leaf, &self.layout))
+    }
+
+    fn fill(
+        &mut self,
+        run: &mut Run<'_>,
+        _: &mut Frame,
+        batch: &mut Batch,
+    ) -> Result<(), SqlError> {
+        let table = run.st.tables.table(self.read.table);
+        let mut spare = std::mem::take(&mut batch.spare);
+        let filled = self.step(run, table, &mut spare, &mut |row| batch.push(row));
+        batch.spare = spare;
+        filled.map(|_| ())
     }
 
     fn close(&mut self) {

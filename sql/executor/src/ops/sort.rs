@@ -1,263 +1,20 @@
-//! Sorting: memcomparable keys in memory, the first N only where that is all that is wanted, runs in a
-//! temporary file beyond the limit.
+//! ORDER BY, and DISTINCT of the same values.
 //!
-//! 1. Rows with equal keys stay in the order in which they came. 2. A sorted run in the file is a sequence
-//!    of records; runs are merged when they are read.
+//! 1. Rows of one leaf whose keys are columns of it come and go as they are stored ([`super::stored`]); others are packed out
+//!    of the frame and unpacked into it.
 
 use super::filter::limit_value;
 use super::keys::Rule;
 use super::pack::Packer;
-use super::tally;
-use super::{Operator, Run, Statement, trim};
+use super::sort_keys::StoredKeys;
+use super::sorter::Sorter;
+use super::stored::{Batch, PASSING_BYTES, StoredLeaf, with_spare};
+use super::{Operator, Run, tally, trim};
 use crate::SqlError;
-use crate::memory::Charge;
-use crate::spill::{SpillFile, SpillReader};
 use expr::{Expr, Frame};
-use instrument::{Counter, count};
 use planner::plan::SortKey;
 use planner::query_plan::Node;
-use std::cmp::Ordering;
-
-/// Fewer rows than this are not worth a run, in bytes.
-const LEAST_BYTES: usize = 64 << 10;
-/// More than so many rows wanted: all are sorted.
-const TOP_ROWS_MAX: u64 = 100_000;
-/// Runs that are merged at once.
-const RUNS_MAX: usize = 256;
-
-#[derive(Clone, Copy)]
-struct Entry {
-    /// The key's first bytes, as a number.
-    prefix: u64,
-    /// Where the record begins: two lengths, key, row.
-    at: usize,
-}
-
-/// Rows in the order of their keys.
-pub struct Sorter {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    at: usize,
-    /// No more rows than this are wanted.
-    top: Option<usize>,
-    /// With enough rows: those at or above this key are not wanted.
-    cut: Option<Vec<u8>>,
-    file: Option<SpillFile>,
-    ends: Vec<u64>,
-    runs: Vec<RunReader>,
-    charge: Charge,
-}
-
-struct RunReader {
-    reader: SpillReader,
-    key: Vec<u8>,
-    row: Vec<u8>,
-    done: bool,
-}
-
-impl RunReader {
-    fn advance(&mut self) -> Result<(), SqlError> {
-        self.done = !self.reader.next(&mut self.key)?;
-        if !self.done {
-            self.reader.next(&mut self.row)?;
-        }
-        Ok(())
-    }
-}
-
-fn prefix(key: &[u8]) -> u64 {
-    let mut first = [0; 8];
-    let n = key.len().min(8);
-    first[..n].copy_from_slice(&key[..n]);
-    u64::from_be_bytes(first)
-}
-
-fn length(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b) as usize)
-}
-
-fn key_at(bytes: &[u8], at: usize) -> &[u8] {
-    &bytes[at + 8..at + 8 + length(bytes, at)]
-}
-
-fn row_at(bytes: &[u8], at: usize) -> &[u8] {
-    let start = at + 8 + length(bytes, at);
-    &bytes[start..start + length(bytes, at + 4)]
-}
-
-impl Sorter {
-    /// Of no rows; no more than `top` of them are wanted.
-    pub fn new(st: &Statement<'_>, top: Option<u64>) -> Sorter {
-        Sorter {
-            bytes: Vec::new(),
-            entries: Vec::new(),
-            at: 0,
-            top: top.filter(|top| *top <= TOP_ROWS_MAX).map(|top| top as usize),
-            cut: None,
-            file: None,
-            ends: Vec::new(),
-            runs: Vec::new(),
-            charge: st.budget.charge(),
-        }
-    }
-
-    /// Whether a row with this key may be among the wanted ones.
-    pub fn wants(&self, key: &[u8]) -> bool {
-        self.cut.as_ref().is_none_or(|cut| key < &cut[..])
-    }
-
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// 1114, those of the disk.
-    pub fn add(&mut self, st: &Statement<'_>, key: &[u8], row: &[u8]) -> Result<(), SqlError> {
-        let at = self.bytes.len();
-        self.bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        self.bytes.extend_from_slice(&(row.len() as u32).to_le_bytes());
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(row);
-        self.entries.push(Entry { prefix: prefix(key), at });
-        self.charge.set(self.bytes.len() + self.entries.len() * size_of::<Entry>());
-        if let Some(top) = self.top
-            && self.entries.len() >= (2 * top).max(64)
-        {
-            self.keep_first(top);
-        }
-        if self.charge.is_over() && self.bytes.len() >= LEAST_BYTES {
-            self.write_run(st)?;
-        }
-        Ok(())
-    }
-
-    fn sort(&mut self) {
-        let bytes = &self.bytes;
-        self.entries.sort_unstable_by(|a, b| match a.prefix.cmp(&b.prefix) {
-            Ordering::Equal => key_at(bytes, a.at).cmp(key_at(bytes, b.at)).then(a.at.cmp(&b.at)),
-            order => order,
-        });
-    }
-
-    fn keep_first(&mut self, top: usize) {
-        self.sort();
-        self.entries.truncate(top);
-        // In the order of coming, so that later comparisons of places stay right.
-        self.entries.sort_unstable_by_key(|e| e.at);
-        let mut kept = Vec::with_capacity(self.bytes.len() / 2);
-        let mut greatest: Option<usize> = None;
-        for entry in &mut self.entries {
-            let at = entry.at;
-            let end = at + 8 + length(&self.bytes, at) + length(&self.bytes, at + 4);
-            entry.at = kept.len();
-            kept.extend_from_slice(&self.bytes[at..end]);
-            let key = key_at(&kept, entry.at);
-            if greatest.is_none_or(|g| key_at(&kept, g) < key) {
-                greatest = Some(entry.at);
-            }
-        }
-        self.bytes = kept;
-        self.cut = greatest.map(|at| key_at(&self.bytes, at).to_vec()).or(Some(Vec::new()));
-    }
-
-    fn write_run(&mut self, st: &Statement<'_>) -> Result<(), SqlError> {
-        self.sort();
-        if let Some(top) = self.top {
-            self.entries.truncate(top);
-        }
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(SpillFile::new(st.client)?),
-        };
-        for entry in &self.entries {
-            file.append_record(&[key_at(&self.bytes, entry.at)])?;
-            file.append_record(&[row_at(&self.bytes, entry.at)])?;
-        }
-        self.ends.push(file.len());
-        self.entries.clear();
-        self.bytes = Vec::new();
-        self.charge.set(0);
-        if self.ends.len() >= RUNS_MAX { self.merge_runs(st) } else { Ok(()) }
-    }
-
-    /// Makes one run of all of them.
-    fn merge_runs(&mut self, st: &Statement<'_>) -> Result<(), SqlError> {
-        count(Counter::SortMergePasses, 1);
-        self.open_runs()?;
-        let mut file = SpillFile::new(st.client)?;
-        while let Some(n) = self.least() {
-            st.tick()?;
-            file.append_record(&[&self.runs[n].key])?;
-            file.append_record(&[&self.runs[n].row])?;
-            self.runs[n].advance()?;
-        }
-        self.runs.clear();
-        self.ends = vec![file.len()];
-        self.file = Some(file);
-        Ok(())
-    }
-
-    fn open_runs(&mut self) -> Result<(), SqlError> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let mut start = 0;
-        for &end in &self.ends {
-            let reader = file.reader(start)?.end_at(end);
-            let mut run = RunReader { reader, key: Vec::new(), row: Vec::new(), done: false };
-            run.advance()?;
-            self.runs.push(run);
-            start = end;
-        }
-        Ok(())
-    }
-
-    fn least(&self) -> Option<usize> {
-        let runs = self.runs.iter().enumerate().filter(|(_, run)| !run.done);
-        runs.min_by(|a, b| a.1.key.cmp(&b.1.key)).map(|(n, _)| n)
-    }
-
-    /// All rows are there: they are sorted.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn finish(&mut self, st: &Statement<'_>) -> Result<(), SqlError> {
-        if self.file.is_some() && !self.entries.is_empty() {
-            self.write_run(st)?;
-        }
-        if self.ends.len() > 1 {
-            count(Counter::SortMergePasses, 1);
-        }
-        self.open_runs()?;
-        self.sort();
-        self.at = 0;
-        Ok(())
-    }
-
-    /// Whether rows lie in a file.
-    #[cfg(test)]
-    pub fn is_spilled(&self) -> bool {
-        self.file.is_some()
-    }
-
-    /// The next row in order: puts key and row into `key` and `row`.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn next(&mut self, key: &mut Vec<u8>, row: &mut Vec<u8>) -> Result<bool, SqlError> {
-        if !self.runs.is_empty() {
-            let Some(n) = self.least() else { return Ok(false) };
-            let run = &mut self.runs[n];
-            std::mem::swap(key, &mut run.key);
-            std::mem::swap(row, &mut run.row);
-            run.advance()?;
-            return Ok(true);
-        }
-        let Some(entry) = self.entries.get(self.at) else { return Ok(false) };
-        self.at += 1;
-        key.clear();
-        key.extend_from_slice(key_at(&self.bytes, entry.at));
-        row.clear();
-        row.extend_from_slice(row_at(&self.bytes, entry.at));
-        Ok(true)
-    }
-}
+use std::sync::Arc;
 
 /// Appends the keys of the frame's row.
 ///
@@ -278,15 +35,101 @@ pub fn append_sort_keys(
 
 /// Rows in order.
 pub struct Sort<'p> {
-    pub(super) input: Box<dyn Operator + 'p>,
-    pub(super) keys: &'p [SortKey],
-    pub(super) limit: Option<&'p (Expr, Expr)>,
+    input: Box<dyn Operator + 'p>,
+    keys: &'p [SortKey],
+    limit: Option<&'p (Expr, Expr)>,
     /// Where its rows come from.
-    pub(super) source: &'p Node,
-    pub(super) packer: Packer,
-    pub(super) sorter: Option<Sorter>,
-    pub(super) key: Vec<u8>,
-    pub(super) row: Vec<u8>,
+    source: &'p Node,
+    packer: Packer,
+    /// All keys are stored columns of the only leaf.
+    stored_keys: Option<Arc<StoredKeys>>,
+    /// One row of each key.
+    distinct: bool,
+    sorter: Option<Sorter>,
+    /// The rows have come as they are stored.
+    passes: bool,
+    key: Vec<u8>,
+    row: Vec<u8>,
+}
+
+impl<'p> Sort<'p> {
+    /// The rows of `input`, which is `source`, by `keys`; with `distinct` one row of each key.
+    pub fn new(
+        (input, source): (Box<dyn Operator + 'p>, &'p Node),
+        (keys, distinct): (&'p [SortKey], bool),
+        limit: Option<&'p (Expr, Expr)>,
+        packer: Packer,
+    ) -> Sort<'p> {
+        let stored_keys = packer
+            .stored_leaf()
+            .and_then(|(leaf, full, packed)| StoredKeys::new(keys, leaf, full, packed));
+        let stored_keys = stored_keys.map(Arc::new);
+        Sort {
+            input,
+            keys,
+            limit,
+            source,
+            packer,
+            stored_keys,
+            distinct,
+            sorter: None,
+            passes: false,
+            key: Vec::new(),
+            row: Vec::new(),
+        }
+    }
+
+    /// Adds all rows of the input; answers how many that were.
+    fn take_all(
+        &mut self,
+        sorter: &mut Sorter,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<u64, SqlError> {
+        let mut rows = 0;
+        while self.input.next(run, frame)? {
+            run.tick()?;
+            rows += 1;
+            let (st, keys, packer) = (run.st, self.keys, &self.packer);
+            let make_key = |out: &mut Vec<u8>| append_sort_keys(keys, run, frame, out);
+            sorter.add_made(st, make_key, |out| packer.pack(frame, out))?;
+        }
+        Ok(rows)
+    }
+
+    /// As [`Sort::take_all`], of rows as they are stored.
+    fn take_stored(
+        &mut self,
+        batch: &mut Batch,
+        sorter: &mut Sorter,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<u64, SqlError> {
+        let Some(keys) = self.stored_keys.as_deref() else {
+            return Err(super::internal("keys of a sort that are not stored"));
+        };
+        let mut rows = 0;
+        loop {
+            batch.begin(u64::MAX, PASSING_BYTES);
+            self.input.fill(run, frame, batch)?;
+            if batch.is_empty() {
+                return Ok(rows);
+            }
+            rows += batch.len() as u64;
+            for row in batch.rows() {
+                let pack = |out: &mut Vec<u8>| self.packer.pack_stored(row, out);
+                sorter.add_stored(run.st, (row, keys), pack)?;
+            }
+        }
+    }
+
+    /// Whether the rows of the input, which is open, come as they are stored.
+    fn comes_stored(&self) -> bool {
+        match (self.input.stored(), self.packer.stored_leaf()) {
+            (Some((of, _)), Some((leaf, ..))) => of == leaf && self.stored_keys.is_some(),
+            _ => false,
+        }
+    }
 }
 
 impl Operator for Sort<'_> {
@@ -301,20 +144,20 @@ impl Operator for Sort<'_> {
         };
         self.input.open(run, frame)?;
         let mut sorter = Sorter::new(run.st, top);
-        let mut rows = 0;
-        while self.input.next(run, frame)? {
-            run.tick()?;
-            rows += 1;
-            self.key.clear();
-            append_sort_keys(self.keys, run, frame, &mut self.key)?;
-            if sorter.wants(&self.key) {
-                self.row.clear();
-                self.packer.pack(frame, &mut self.row)?;
-                sorter.add(run.st, &self.key, &self.row)?;
-            }
+        if self.distinct {
+            sorter = sorter.distinct();
         }
+        self.passes = self.comes_stored();
+        if let Some(keys) = self.stored_keys.as_ref().filter(|_| self.passes) {
+            sorter = sorter.of_stored(Arc::clone(keys));
+        }
+        let rows = match self.passes {
+            true => with_spare(run.st, |batch| self.take_stored(batch, &mut sorter, run, frame))?,
+            false => self.take_all(&mut sorter, run, frame)?,
+        };
         sorter.finish(run.st)?;
-        tally::sorted(self.source, rows.min(top.unwrap_or(u64::MAX)));
+        let kept = sorter.rows().unwrap_or(rows);
+        tally::sorted(self.source, kept.min(top.unwrap_or(u64::MAX)));
         self.packer.begin(frame);
         self.sorter = Some(sorter);
         Ok(())
@@ -329,6 +172,29 @@ impl Operator for Sort<'_> {
         }
         self.packer.unpack(&self.row, frame)?;
         Ok(true)
+    }
+
+    fn stored(&self) -> Option<StoredLeaf<'_>> {
+        let (leaf, _, layout) = self.packer.stored_leaf()?;
+        self.passes.then_some((leaf, layout))
+    }
+
+    fn fill(
+        &mut self,
+        run: &mut Run<'_>,
+        _: &mut Frame,
+        batch: &mut Batch,
+    ) -> Result<(), SqlError> {
+        let Some(sorter) = &mut self.sorter else { return Ok(()) };
+        loop {
+            run.tick()?;
+            let Some(row) = sorter.next_in_place(&mut self.key, &mut self.row)? else { break };
+            if batch.push(Packer::stored_row(row)?) {
+                return Ok(());
+            }
+        }
+        self.sorter = None;
+        Ok(())
     }
 
     fn close(&mut self) {

@@ -4,7 +4,7 @@
 
 use super::Statement;
 use super::block::Block;
-use super::sort::Sorter;
+use super::sorter::Sorter;
 use super::store::RowStore;
 use crate::memory::Budget;
 use crate::{Environment, SqlError, WarningLevel};

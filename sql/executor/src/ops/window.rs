@@ -8,7 +8,7 @@ use super::aggregate::{State, start};
 use super::cells::Cells;
 use super::keys::Rule;
 use super::pack::Packer;
-use super::sort::Sorter;
+use super::sorter::Sorter;
 use super::store::RowStore;
 use super::{Operator, Run};
 use crate::SqlError;

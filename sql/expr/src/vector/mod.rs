@@ -94,12 +94,28 @@ pub struct Program {
     /// Vectors of choices between kinds of numbers: row by row each is of the kind that was chosen, which decides how it is
     /// computed with.
     mixed: Vec<usize>,
+    /// A parameter was looked at.
+    has_params: bool,
 }
+
+/// Memory of a vector above this is given back when a statement ends, in bytes.
+const SPARE_BYTES_MAX: usize = 4 << 10;
 
 impl Program {
     /// Without expressions, over this leaf of the block.
     pub fn new(leaf: u16) -> Program {
-        Program { leaf, steps: Vec::new(), vectors: Vec::new(), mixed: Vec::new() }
+        let (steps, vectors, mixed) = Default::default();
+        Program { leaf, steps, vectors, mixed, has_params: false }
+    }
+
+    /// The statement is over; whether the program holds for its next run, whatever the parameters will be.
+    pub fn rest(&mut self) -> bool {
+        if self.bytes() > SPARE_BYTES_MAX * self.vectors.len() {
+            for (vector, (_, shape)) in self.vectors.iter_mut().zip(&self.steps) {
+                *vector = Vector { numbers: shape.numbers(), nulls: Nulls::default() };
+            }
+        }
+        !self.has_params
     }
 
     /// Adds an expression; answers the number of its vector, or `None`: it is evaluated row by row.
@@ -120,7 +136,10 @@ impl Program {
                 self.column(usize::from(*column), layout)
             }
             Expr::Const(value) => self.constant(&value.datum()),
-            Expr::Param(n) => self.constant(params.get(*n)?),
+            Expr::Param(n) => {
+                self.has_params = true;
+                self.constant(params.get(*n)?)
+            }
             Expr::Arith(op @ (Arithmetic::Add | Arithmetic::Sub | Arithmetic::Mul), a, b) => {
                 let a = self.compile(a, layout, params)?;
                 let b = self.compile(b, layout, params)?;
