@@ -195,3 +195,117 @@ fn batches_and_rows_agree() {
     // A constant that no row needs may be computed in one of the ways, and warn.
     assert!(100 * warned_otherwise < answered, "{warned_otherwise} of {answered} warn otherwise");
 }
+
+/// Type, values. Texts of every length: several rows to a batch, one, and rows of which a part lies outside.
+const KINDS: [(&str, &[&str]); 14] = [
+    ("TINYINT", &["-128", "0", "127"]),
+    ("BIGINT UNSIGNED", &["0", "7", "18446744073709551615"]),
+    ("DECIMAL(20,5)", &["-1.5", "0", "123456789012345.00001"]),
+    ("DOUBLE", &["-1.5e308", "0", "0.1"]),
+    ("FLOAT", &["-1.5", "0", "3.3"]),
+    ("DATE", &["'0000-00-00'", "'1994-12-31'"]),
+    ("DATETIME(3)", &["'1994-12-31 23:59:59.999'", "'1995-01-01'"]),
+    ("TIMESTAMP", &["'1994-12-31 23:59:59'", "'2021-06-01 10:00:00'"]),
+    ("ENUM('x','Y','z')", &["'x'", "'y'", "'z'"]),
+    ("BIT(9)", &["0", "257", "65"]),
+    ("BINARY(5)", &["''", "'a'", "'abcde'"]),
+    ("JSON", &["'{\"a\": 1}'", "'[1, 2]'", "'\"text\"'"]),
+    ("VARCHAR(700) COLLATE utf8mb4_0900_ai_ci", &["''", "'a'", "'A'", "'ß'", "REPEAT('b', 700)"]),
+    ("TEXT", &["''", "'a'", "REPEAT('xY', 900)", "REPEAT('long', 9000)"]),
+];
+
+/// A table of columns of any types, and their names but the key's.
+fn wide_table(chance: &mut Chance) -> (String, Vec<(String, &'static [&'static str])>) {
+    let mut columns = Vec::new();
+    let mut sql = "CREATE TABLE y (id INT PRIMARY KEY".to_string();
+    for n in 0..1 + chance.below(20) {
+        let (ty, values) = KINDS[chance.below(KINDS.len())];
+        let null = chance.one(&["NULL", "NULL", "NOT NULL"]);
+        let _ = write!(sql, ", c{n} {ty} {null}");
+        columns.push((format!("c{n}"), if null == "NULL" { values } else { &values[..1] }));
+    }
+    (sql + ")", columns)
+}
+
+/// What a query reads of `y`, in which order, and how much of it.
+fn passing_query(chance: &mut Chance, columns: &[(String, &[&str])]) -> [String; 3] {
+    let any = |chance: &mut Chance| match chance.below(columns.len() + 1) {
+        0 => "id".to_string(),
+        n => columns[n - 1].0.clone(),
+    };
+    let list: Vec<String> = (0..1 + chance.below(4)).map(|_| any(chance)).collect();
+    let list = list.join(", ");
+    let mut rest = match chance.below(4) {
+        0 => String::new(),
+        1 => format!(" WHERE id > {}", chance.below(300)),
+        2 => format!(" WHERE id BETWEEN {} AND {}", chance.below(100), chance.below(400)),
+        _ => format!(" WHERE {} IS NOT NULL", any(chance)),
+    };
+    match chance.below(4) {
+        0 => {}
+        1 => rest += " ORDER BY id DESC",
+        // The key makes the order certain.
+        _ => {
+            let by = [any(chance), any(chance)];
+            let _ =
+                write!(rest, " ORDER BY {} {}, {}, id", by[0], chance.one(&["", "DESC"]), by[1]);
+        }
+    }
+    if chance.below(2) == 0 {
+        let (skip, count) =
+            (chance.one(&["", "3, ", "250, "]), chance.one(&["0", "1", "7", "2000"]));
+        let _ = write!(rest, " LIMIT {skip}{count}");
+    }
+    let passing = format!("SELECT {list} FROM y{rest}");
+    [passing.clone(), format!("SELECT {list}, '' FROM y{rest}"), format!("{passing} FOR UPDATE")]
+}
+
+#[test]
+fn rows_that_pass_through_are_those_that_are_made() {
+    let seeds = std::env::var("LIMPID_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql("CREATE DATABASE passing; SET GLOBAL sql_mode = ''");
+    let mut rows_seen = 0;
+    for seed in 0..seeds {
+        let chance = &mut Chance(seed * 104_729 + 3);
+        let (table, columns) = wide_table(chance);
+        server.sql(&format!("USE passing; DROP TABLE IF EXISTS y; {table}"));
+        let rows = [0, 1, 40, 400][seed as usize % 4];
+        let row = |n| {
+            let value = |(_, values): &(_, &[&str])| match chance.below(values.len() + 1) {
+                0 if values.len() > 1 => "NULL".to_string(),
+                n => values[n % values.len()].to_string(),
+            };
+            format!("({n}, {})", columns.iter().map(value).collect::<Vec<_>>().join(", "))
+        };
+        let rows: Vec<String> = (0..rows).map(row).collect();
+        if !rows.is_empty() {
+            server.sql(&format!("USE passing; INSERT INTO y VALUES {}", rows.join(", ")));
+        }
+        for _ in 0..40 {
+            let [passing, made, locked] = passing_query(chance, &columns);
+            let ask = |sql: &str| server.sql(&format!("USE passing; {sql}"));
+            let wanted = ask(&passing);
+            let made_rows: String = ask(&made)
+                .lines()
+                .map(|line| line.trim_end_matches('\t').to_string() + "\n")
+                .collect();
+            let trimmed: String =
+                wanted.lines().map(|line| line.trim_end_matches('\t').to_string() + "\n").collect();
+            assert_eq!(trimmed.trim_end(), made_rows.trim_end(), "seed {seed}: {passing}");
+            assert_eq!(wanted, ask(&locked), "seed {seed}: {locked}");
+            rows_seen += wanted.lines().count();
+        }
+        // Equal values come once, the first of them, whatever makes them so.
+        for (name, _) in &columns {
+            let by = chance.one(&["", "DESC"]);
+            let sorted = format!("USE passing; SELECT DISTINCT {name} FROM y ORDER BY {name} {by}");
+            let apart = format!(
+                "USE passing; SELECT {name} FROM (SELECT DISTINCT {name} FROM y LIMIT 100000) q ORDER BY {name} {by}"
+            );
+            assert_eq!(server.sql(&sorted), server.sql(&apart), "seed {seed}: {sorted}");
+        }
+    }
+    assert!(rows_seen > 1000, "{rows_seen}");
+}

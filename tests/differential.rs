@@ -243,3 +243,50 @@ fn recorded_from_a_peer() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/differential/known.txt");
     std::fs::write(file, known.with(&found.keys, &seeds()).print(HEAD)).unwrap();
 }
+
+/// A text of plain characters with others in between, as a hexadecimal literal of SQL.
+fn generated_text(rng: &mut stdx::rng::Rng) -> String {
+    const OTHERS: [&str; 12] =
+        ["\t", "\u{7F}", "\u{1}", "ß", "é", "Ǆ", "ж", "中", "한", "😀", "\u{301}", "\u{FDFA}"];
+    let mut text = String::new();
+    for _ in 0..1 + rng.below(60) {
+        match rng.below(20) {
+            0 => text.push_str(OTHERS[rng.below(OTHERS.len() as u64) as usize]),
+            _ => text.push(char::from(b' ' + rng.below(95) as u8)),
+        }
+    }
+    text.bytes().fold("0x".to_string(), |hex, byte| hex + &format!("{byte:02X}"))
+}
+
+#[test]
+#[ignore = "needs a real MySQL: cargo xtask soak"]
+fn generated_texts_weigh_as_in_mysql() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    let oracle = Peer::of_environment();
+    let mut clients = [TextClient::connect(server.socket()), TextClient::connect(&oracle)];
+    let collations = "SELECT collation_name FROM information_schema.collations ORDER BY 1";
+    let [own, peer] = clients.each_mut().map(|client| client.query(collations).unwrap().rows);
+    let (mut rng, mut texts) = (stdx::rng::Rng::new(22), 0);
+    for name in own.iter().filter(|row| peer.contains(row)) {
+        let name = compare::text(name[0].as_ref());
+        // Its texts weigh what they are.
+        if name == "binary" {
+            continue;
+        }
+        let charset = name.split('_').next().unwrap_or_default().to_string();
+        for _ in 0..20 {
+            let weights = (0..20).map(|_| {
+                let text = generated_text(&mut rng);
+                format!(
+                    "HEX(WEIGHT_STRING(CONVERT(_utf8mb4 {text} USING {charset}) COLLATE {name}))"
+                )
+            });
+            let sql = format!("SELECT {}", weights.collect::<Vec<_>>().join(", "));
+            let [own, peer] = clients.each_mut().map(|client| client.query(&sql).unwrap().rows);
+            assert_eq!(own, peer, "{sql}");
+            texts += 20;
+        }
+    }
+    assert!(texts > 2_000, "{texts}");
+}

@@ -98,19 +98,29 @@ impl CountedServer {
         dumped(self.folder.path(), self.dumps)
     }
 
-    /// Instructions of one event of a script of sysbench's.
+    /// Instructions of one event of a script of sysbench's, behind whose name options may stand.
     pub fn sysbench_event(&mut self, script: &str, mode: &str) -> Instructions {
         self.sysbench_event_as("root", script, mode)
     }
 
     /// The same as `reader`, who may read sysbench's tables and nothing else, or as root.
     pub fn sysbench_event_as(&mut self, user: &str, script: &str, mode: &str) -> Instructions {
-        load(&self.server, user, script, EVENTS.0, mode);
-        let few = self.during(|server| load(server, user, script, EVENTS.0, mode));
-        let many = self.during(|server| load(server, user, script, EVENTS.1, mode));
+        self.sysbench_events((user, script, mode), EVENTS)
+    }
+
+    /// The same of events that take long: from runs of so many of them.
+    pub fn sysbench_events(
+        &mut self,
+        (user, script, mode): (&str, &str, &str),
+        (few, many): (u64, u64),
+    ) -> Instructions {
+        let events = (few, many);
+        load(&self.server, user, script, events.0, mode);
+        let few = self.during(|server| load(server, user, script, events.0, mode));
+        let many = self.during(|server| load(server, user, script, events.1, mode));
         let each = Instructions {
-            statement: (many.statement - few.statement) / (EVENTS.1 - EVENTS.0) as f64,
-            background: many.background / EVENTS.1 as f64,
+            statement: (many.statement - few.statement) / (events.1 - events.0) as f64,
+            background: many.background / events.1 as f64,
         };
         assert!(each.statement > 500.0, "callgrind saw nothing: {few:?}, {many:?}");
         each
@@ -120,8 +130,9 @@ impl CountedServer {
 fn load(server: &Server, user: &str, script: &str, events: u64, mode: &str) {
     let user = format!("--mysql-user={user}");
     let (events, mode) = (format!("--events={events}"), format!("--db-ps-mode={mode}"));
-    let run = [script, "--threads=1", "--time=0", "--rand-type=uniform", &events, &mode, &user];
-    let answer = server.sysbench(false, &[&run[..], &SHAPE[..], &["run"]].concat());
+    let script: Vec<&str> = script.split(' ').collect();
+    let run = ["--threads=1", "--time=0", "--rand-type=uniform", &events, &mode, &user];
+    let answer = server.sysbench(false, &[&script[..], &run, &SHAPE, &["run"]].concat());
     assert!(answer.ok, "{}\n{}", answer.out, answer.err);
     // The end of its connection is part of it.
     crate::pause(ENDS_MS);

@@ -72,11 +72,16 @@ const ALONE: [Campaign; 12] = [
 ];
 
 /// Beside a real MySQL.
-const BESIDE_A_PEER: [Campaign; 7] = [
+const BESIDE_A_PEER: [Campaign; 8] = [
     Campaign {
         of: &["--test", "differential"],
         arguments: &["--ignored", "random_queries"],
         variables: &[("LIMPID_SEEDS", "1..2000")],
+    },
+    Campaign {
+        of: &["--test", "differential"],
+        arguments: &["--ignored", "generated_texts"],
+        variables: &[],
     },
     Campaign {
         of: &["--test", "oracle_grammar"],
