@@ -16,6 +16,7 @@ mod line;
 mod poison;
 pub mod rng;
 pub mod stack;
+pub mod touch;
 
 pub use atomic::{Atom, AtomInt, LocalAtomic, SharedAtomic};
 pub use class::{reset_shared_writes, shared_writes};

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks a mutex, also when a thread has panicked that held it.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    crate::touch::wrote_twice(core::ptr::from_ref(mutex).addr(), "std_mutex");
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

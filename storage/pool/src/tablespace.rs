@@ -267,7 +267,13 @@ impl Tablespace {
         if page.0 >= self.pages.load(Ordering::Acquire) {
             return Err(self.beyond_end(page));
         }
-        Ok(self.words.word(page.0))
+        let word = self.words.word(page.0);
+        word.alias(|| match (self.id, page.0) {
+            (_, 0) => "space_header_page",
+            (base::UNDO_SPACE, _) => "undo_page",
+            _ => "tree_page",
+        });
+        Ok(word)
     }
 
     /// The word of a page that has one.

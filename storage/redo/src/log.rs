@@ -235,6 +235,12 @@ impl Log {
         self.limits.body_bytes_max.store(self.body_bytes_max as u64, Ordering::Release);
     }
 
+    /// The addresses where log bytes lie, for tests that look at stores.
+    #[must_use]
+    pub fn ring_range(&self) -> std::ops::Range<usize> {
+        self.ring.range()
+    }
+
     /// The longest body of one mini-transaction, in bytes.
     #[must_use]
     pub fn mtr_bytes_max(&self) -> usize {
@@ -312,7 +318,7 @@ impl Log {
     /// Every frame below is wholly in the ring or the files (invariant 2).
     pub(crate) fn contiguous_end(&self) -> u64 {
         let tail = self.tail.load(Ordering::Acquire);
-        let marks = self.slots.workers().map(|w| w.copying.load(Ordering::Acquire));
+        let marks = self.slots.workers().map(|w| w.copying.look("worker_slot", Ordering::Acquire));
         marks.fold(tail, u64::min)
     }
 
@@ -322,7 +328,7 @@ impl Log {
     #[must_use]
     pub fn dirty_floor(&self) -> Lsn {
         let tail = self.tail.load(Ordering::Acquire);
-        let marks = self.slots.workers().map(|w| w.dirtying.load(Ordering::Acquire));
+        let marks = self.slots.workers().map(|w| w.dirtying.look("worker_slot", Ordering::Acquire));
         Lsn(marks.fold(tail, u64::min))
     }
 

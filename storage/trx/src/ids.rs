@@ -101,7 +101,7 @@ impl Reservations {
 }
 
 struct Counter {
-    next: SharedAtomic<u64, { class::TRX }>,
+    next: SharedAtomic<u64, { class::NEXT_ID }>,
     reserved: Reservations,
 }
 
