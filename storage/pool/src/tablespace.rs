@@ -45,7 +45,8 @@ fn grown(have: u32) -> u32 {
     have.saturating_add(more) / EXTENT_PAGES * EXTENT_PAGES
 }
 
-/// An open tablespace.
+/// An open tablespace. On lines of its own: every reader looks at it, and what lies beside it on the heap are page words.
+#[repr(align(128))]
 pub struct Tablespace {
     id: SpaceId,
     name: String,
