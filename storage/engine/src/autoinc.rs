@@ -71,8 +71,9 @@ impl Steps {
     }
 }
 
-/// The counter of a tablespace.
+/// The counter of a tablespace, on a line of its own.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Counter {
     /// The next value to be given.
     next: SharedAtomic<u64, { class::AUTOINC }>,
