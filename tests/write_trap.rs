@@ -17,6 +17,8 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod hot;
+#[path = "hot/ledger.rs"]
+mod ledger;
 #[path = "hot/secured.rs"]
 mod secured;
 
@@ -114,6 +116,11 @@ fn session_thread(rig: &Rig, ends: &Ends) {
     println!(
         "{JOINS} statements and answers through both ends of TLS: nothing but its ciphers' state"
     );
+
+    if stdx::shared_writes() != [0; class::COUNT] {
+        let unnamed = ledger::unnamed_stores(rig, &mut conn, &private);
+        assert!(unnamed.is_empty(), "stores that the ledger does not know: {unnamed}");
+    }
 
     // ... and the writes of a statement that must write.
     let (faults, _) = trapped(&private, || {

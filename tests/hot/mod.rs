@@ -156,6 +156,8 @@ pub fn c_of(id: u32) -> [u8; C_BYTES] {
 /// A client and its session in one.
 pub struct Conn {
     session: Session,
+    /// What a test keeps here meanwhile.
+    kept: Option<Vec<stdx::touch::Touch>>,
 }
 
 impl Conn {
@@ -163,7 +165,7 @@ impl Conn {
     pub fn login(server: &Arc<Server>, schema: &str) -> Conn {
         let session =
             Session::new(server, Peer::Socket(None), Arc::new(Nobody)).expect("a session");
-        let mut conn = Conn { session };
+        let mut conn = Conn { session, kept: None };
         conn.session.sent();
         let mut body = CAPABILITIES.to_le_bytes().to_vec();
         body.extend((16_u32 << 20).to_le_bytes());
@@ -226,6 +228,25 @@ impl Conn {
         let shown = &sql[..sql.len().min(100)];
         assert_eq!(answer[4], 0, "{shown}: {}", String::from_utf8_lossy(answer));
         self.session.sent();
+    }
+
+    /// Runs a statement that has rows.
+    pub fn rows(&mut self, sql: &str) {
+        self.send(0, &[&[COM_QUERY], sql.as_bytes()]);
+        let answer = self.session.outgoing();
+        let shown = &sql[..sql.len().min(100)];
+        assert!(!matches!(answer[4], 0 | 0xff), "{shown}: {}", String::from_utf8_lossy(answer));
+        self.session.sent();
+    }
+
+    /// Keeps a record.
+    pub fn keep(&mut self, touches: Vec<stdx::touch::Touch>) {
+        self.kept = Some(touches);
+    }
+
+    /// The record that was kept last.
+    pub fn kept(&mut self) -> Option<Vec<stdx::touch::Touch>> {
+        self.kept.take()
     }
 
     /// Prepares the point select; its id.

@@ -20,6 +20,8 @@
 //!    or something shared on its edge escapes. `malloc` memory is shared: allocating is a fault.
 //! 2. A fault is recorded and its page made writable, so the code goes on and each page faults
 //!    once. After [`FAULTS_MAX`] faults everything is made writable.
+//!    [`arm_each`] instead records every store there is: its page is protected again behind the one instruction
+//!    (x86-64 only), and stores beyond [`STORES_MAX`] are counted as [`Armed::missed`] says.
 //! 3. Nothing is allocated or written outside the handler's own pages and the stack between arming
 //!    and disarming: the state lives in a mapping of its own.
 //! 4. Other threads must not run meanwhile, or their stores are reported too (each fault has its
@@ -36,8 +38,12 @@ use stdx::{LocalAtomic, Ordering};
 
 /// Faults that are recorded before the trap opens.
 pub const FAULTS_MAX: usize = 64;
+/// Stores that [`arm_each`] records.
+pub const STORES_MAX: usize = 4096;
+/// Pages that one instruction may have opened.
+const OPENED_MAX: usize = 8;
 /// Code addresses kept per fault.
-const TRACE_MAX: usize = 24;
+const TRACE_MAX: usize = 48;
 /// Words of stack that are searched for code addresses.
 const STACK_WORDS: usize = 512;
 const RANGES_MAX: usize = 16384;
@@ -77,9 +83,14 @@ struct RawFault {
 struct State {
     faults: LocalAtomic<usize>,
     ranges_used: usize,
+    /// Every store is recorded.
+    each: bool,
+    /// Pages open for the instruction that is being stepped over, by [`arm_each`].
+    opened: [usize; OPENED_MAX],
+    opened_used: usize,
     code: Range<usize>,
     ranges: [Protected; RANGES_MAX],
-    recorded: [RawFault; FAULTS_MAX],
+    recorded: [RawFault; STORES_MAX],
 }
 
 /// One armed trap of the process; armed means that `armed` is true.
@@ -101,7 +112,7 @@ static ARMED: LocalAtomic<bool> = LocalAtomic::new(false);
 #[must_use = "the trap is opened by disarm()"]
 pub struct Armed {
     maps: Vec<Mapping>,
-    old_action: libc::sigaction,
+    old_actions: [libc::sigaction; 2],
 }
 
 /// A line of `/proc/self/maps`.
@@ -117,12 +128,25 @@ struct Mapping {
 /// Fails when `/proc/self/maps` cannot be read, when there are too many mappings, or with
 /// `ResourceBusy` when a trap is armed already.
 pub fn arm(private: &[Range<usize>]) -> io::Result<Armed> {
+    arm_with(private, false)
+}
+
+/// As [`arm`], and records every single store. For one thread only: while an instruction is stepped over, its page is
+/// open for all. Another signal handler of the thread would be stepped through, too.
+pub fn arm_each(private: &[Range<usize>]) -> io::Result<Armed> {
+    arm_with(private, true)
+}
+
+fn arm_with(private: &[Range<usize>], each: bool) -> io::Result<Armed> {
     if ARMED.swap(true, Ordering::AcqRel) {
         return Err(io::Error::from(io::ErrorKind::ResourceBusy));
     }
-    let armed = prepare(private).and_then(|maps| {
-        let old_action = install()?;
-        Ok(Armed { maps, old_action })
+    let armed = prepare(private, each).and_then(|maps| {
+        let old_actions = [
+            install(libc::SIGSEGV, on_fault as extern "C" fn(_, _, _) as usize)?,
+            install(libc::SIGTRAP, on_step as extern "C" fn(_, _, _) as usize)?,
+        ];
+        Ok(Armed { maps, old_actions })
     });
     if armed.is_err() {
         ARMED.store(false, Ordering::Release);
@@ -133,7 +157,7 @@ pub fn arm(private: &[Range<usize>]) -> io::Result<Armed> {
 }
 
 /// Fills the state: what will be protected. Everything that allocates happens here.
-fn prepare(private: &[Range<usize>]) -> io::Result<Vec<Mapping>> {
+fn prepare(private: &[Range<usize>], each: bool) -> io::Result<Vec<Mapping>> {
     let handler = HANDLER.get_or_init(|| Handler { state: map_state() });
     if handler.state.is_null() {
         return Err(io::Error::from(io::ErrorKind::OutOfMemory));
@@ -151,6 +175,8 @@ fn prepare(private: &[Range<usize>]) -> io::Result<Vec<Mapping>> {
     let state = unsafe { &mut *handler.state };
     state.faults.store(0, Ordering::Relaxed);
     state.ranges_used = 0;
+    state.each = each;
+    state.opened_used = 0;
     state.code = code_range(&maps);
     for map in maps.iter().filter(|m| m.prot & libc::PROT_WRITE != 0) {
         for part in without(&map.range, &keep) {
@@ -269,14 +295,14 @@ fn code_range(maps: &[Mapping]) -> Range<usize> {
     start..own.range.end
 }
 
-fn install() -> io::Result<libc::sigaction> {
-    // SAFETY: both structures are valid; the handler keeps to what a signal handler may do.
+fn install(signal: libc::c_int, handler: usize) -> io::Result<libc::sigaction> {
+    // SAFETY: both structures are valid; the handlers keep to what a signal handler may do.
     unsafe {
         let mut action = std::mem::zeroed::<libc::sigaction>();
-        action.sa_sigaction = on_fault as extern "C" fn(_, _, _) as usize;
+        action.sa_sigaction = handler;
         action.sa_flags = libc::SA_SIGINFO;
         let mut old = std::mem::zeroed::<libc::sigaction>();
-        if libc::sigaction(libc::SIGSEGV, &raw const action, &raw mut old) != 0 {
+        if libc::sigaction(signal, &raw const action, &raw mut old) != 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(old)
@@ -336,10 +362,19 @@ fn caught(address: usize, context: *mut libc::c_void) -> bool {
     else {
         return false;
     };
+    // SAFETY: the mode does not change while the trap is armed.
+    let each = unsafe { (*state).each };
     // SAFETY: the counter is atomic.
     let number = unsafe { &(*state).faults }.fetch_add(1, Ordering::AcqRel);
-    if number >= FAULTS_MAX {
+    if !each && number >= FAULTS_MAX {
         restore_all();
+        return true;
+    }
+    set_protection(&Protected { start: address / PAGE * PAGE, bytes: PAGE, prot: 0 }, hit.prot);
+    if each {
+        step(state, context, address / PAGE * PAGE);
+    }
+    if number >= STORES_MAX {
         return true;
     }
     let mut fault = RawFault {
@@ -354,8 +389,54 @@ fn caught(address: usize, context: *mut libc::c_void) -> bool {
     trace(context, code, &mut fault);
     // SAFETY: the number is this fault's alone and below the table's length.
     unsafe { (&raw mut (*state).recorded).cast::<RawFault>().add(number).write(fault) };
-    set_protection(&Protected { start: address / PAGE * PAGE, bytes: PAGE, prot: 0 }, hit.prot);
     true
+}
+
+/// The processor's flag that ends an instruction with a trap.
+#[cfg(target_arch = "x86_64")]
+const STEP_FLAG: i64 = 0x100;
+
+/// Lets the faulting instruction have its page, and nothing behind it.
+#[cfg(target_arch = "x86_64")]
+fn step(state: *mut State, context: *mut libc::c_void, page: usize) {
+    // SAFETY: one thread is trapped (see [`arm_each`]), and this is it; the context is the kernel's.
+    let (state, registers) =
+        unsafe { (&mut *state, &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs) };
+    if let Some(slot) = state.opened.get_mut(state.opened_used) {
+        *slot = page;
+        state.opened_used += 1;
+    }
+    registers[libc::REG_EFL as usize] |= STEP_FLAG;
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn step(_state: *mut State, _context: *mut libc::c_void, _page: usize) {}
+
+/// Behind the instruction that faulted: its pages are closed again.
+extern "C" fn on_step(
+    _signal: libc::c_int,
+    _info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    let Some(state) = state() else { return };
+    // SAFETY: as in `step`.
+    let state = unsafe { &mut *state };
+    for &page in &state.opened[..state.opened_used] {
+        let all = &state.ranges[..state.ranges_used];
+        if let Some(hit) = all.iter().find(|r| (r.start..r.start + r.bytes).contains(&page)) {
+            let closed = Protected { start: page, bytes: PAGE, prot: 0 };
+            set_protection(&closed, hit.prot & !libc::PROT_WRITE);
+        }
+    }
+    state.opened_used = 0;
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: the kernel passes a valid ucontext to a SA_SIGINFO handler.
+        let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        registers[libc::REG_EFL as usize] &= !STEP_FLAG;
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = context;
 }
 
 /// The faulting instruction, then every word near the top of the stack that points into the code.
@@ -386,6 +467,14 @@ fn trace(context: *mut libc::c_void, code: &Range<usize>, fault: &mut RawFault) 
 fn trace(_context: *mut libc::c_void, _code: &Range<usize>, _fault: &mut RawFault) {}
 
 impl Armed {
+    /// Stores that were not recorded so far, for want of room.
+    #[must_use]
+    pub fn missed(&self) -> usize {
+        // SAFETY: the counter is atomic.
+        let stores = state().map(|s| unsafe { &(*s).faults }.load(Ordering::Acquire));
+        stores.unwrap_or(0).saturating_sub(STORES_MAX)
+    }
+
     /// Opens the trap and tells what was written while it was closed, in order.
     #[must_use]
     pub fn disarm(self) -> Vec<Fault> {
@@ -393,7 +482,8 @@ impl Armed {
         let Some(state) = state() else { return Vec::new() };
         // SAFETY: everything is writable again, so no fault changes the state any more.
         let state = unsafe { &*state };
-        let count = state.faults.load(Ordering::Acquire).min(FAULTS_MAX);
+        let max = if state.each { STORES_MAX } else { FAULTS_MAX };
+        let count = state.faults.load(Ordering::Acquire).min(max);
         state.recorded[..count]
             .iter()
             .map(|raw| Fault {
@@ -417,7 +507,8 @@ impl Drop for Armed {
         restore_all();
         // SAFETY: the action that was in force before.
         unsafe {
-            libc::sigaction(libc::SIGSEGV, &raw const self.old_action, std::ptr::null_mut());
+            libc::sigaction(libc::SIGSEGV, &raw const self.old_actions[0], std::ptr::null_mut());
+            libc::sigaction(libc::SIGTRAP, &raw const self.old_actions[1], std::ptr::null_mut());
         }
         ARMED.store(false, Ordering::Release);
     }

@@ -77,4 +77,17 @@ fn the_trap_catches_shared_writes_and_only_those() {
     let armed = arm(&[]).unwrap();
     assert!(armed.disarm().is_empty());
     drop(vec![1u8; 1 << 20]);
+
+    // Every store, with the instruction of each.
+    let armed = host::trap::arm_each(&[range(&private)]).unwrap();
+    for n in 0..3 {
+        SHARED.store(n, Ordering::Relaxed);
+        black_box(&mut shared)[4096] = 1;
+        black_box(&mut private)[0] = 1;
+    }
+    let missed = armed.missed();
+    let faults = armed.disarm();
+    assert_eq!((faults.len(), missed), (6, 0), "{}", report(&faults));
+    assert!(faults.iter().step_by(2).all(|f| f.address == std::ptr::from_ref(&SHARED).addr()));
+    assert_eq!(SHARED.load(Ordering::Relaxed), 2);
 }

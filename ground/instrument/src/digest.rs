@@ -19,7 +19,7 @@ use std::collections::hash_map::Entry;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use stdx::lock;
+use stdx::{lock, lock_own};
 
 crate::classes! {
     static DIGESTS: OwnMemory = "memory/performance_schema/events_statements_summary_by_digest";
@@ -180,7 +180,7 @@ impl DigestRow {
     fn take_sample(&self, ns: u64, end_ns: u64, text: &[u8]) {
         self.sample_ns.set(ns);
         self.sample_end_ns.set(end_ns);
-        let mut sample = lock(&self.sample);
+        let mut sample = lock_own(&self.sample);
         (sample.ns, sample.end_ns) = (ns, end_ns);
         let text = &text[..text.len().min(SAMPLE_BYTES.load(Relaxed))];
         sample.text.assign(text, text.len() / 4 + SAMPLE_ROOM_BYTES);

@@ -1,13 +1,14 @@
 //! The project's two kinds of atomic.
 //!
 //! 1. `SharedAtomic` and `LocalAtomic` have the layout of the plain value.
-//! 2. Each store or read-modify-write of a `SharedAtomic` is one bump of its class in a counting build,
-//!    and nothing else: the generated code is the raw atomic's.
+//! 2. In a counting build each store or read-modify-write of a `SharedAtomic` is one bump of its class, and it and each
+//!    load is one line of the thread's record (see [`crate::touch`]), if one is kept. Else the generated code is the
+//!    raw atomic's.
 //! 3. With the feature `one-runner` the thread's hook (see [`crate::hook`]) is called before every operation
 //!    on a `SharedAtomic` (statistics excepted) and before those on a `LocalAtomic` that order anything.
 
 use crate::Ordering;
-use crate::class::{self, bump};
+use crate::class;
 use crate::hook;
 use core::fmt;
 
@@ -154,9 +155,9 @@ pub struct LocalAtomic<T: Atom> {
     cell: Cell<T>,
 }
 
-/// What a write of a `LocalAtomic` adds to the counts.
+/// What an operation on a `LocalAtomic` adds to the counts.
 #[inline(always)]
-fn uncounted() {}
+fn uncounted(_at: usize) {}
 
 /// Before an operation on a `SharedAtomic` of a class.
 #[inline(always)]
@@ -175,7 +176,7 @@ fn touch_local(order: Ordering) {
 }
 
 macro_rules! common {
-    (($($generics:tt)*), $name:ty, $bump:expr, $touch:expr) => {
+    (($($generics:tt)*), $name:ty, $read:expr, $wrote:expr, $touch:expr) => {
         // SAFETY: all access to the cell is atomic (see `Atom::raw`), and an `Atom` is plain data.
         unsafe impl<$($generics)*> Sync for $name {}
 
@@ -190,24 +191,29 @@ macro_rules! common {
             pub fn new(value: T) -> Self {
                 Self { cell: T::make(value) }
             }
+            #[inline(always)]
+            fn at(&self) -> usize {
+                core::ptr::from_ref(self).addr()
+            }
             /// Reads the value.
             #[inline(always)]
             pub fn load(&self, order: Ordering) -> T {
                 $touch(order);
+                $read(self.at());
                 T::load(T::raw(&self.cell), order)
             }
             /// Writes the value.
             #[inline(always)]
             pub fn store(&self, value: T, order: Ordering) {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::store(T::raw(&self.cell), value, order)
             }
             /// Writes the value, returns the old one.
             #[inline(always)]
             pub fn swap(&self, value: T, order: Ordering) -> T {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::swap(T::raw(&self.cell), value, order)
             }
             /// Writes `new` if the value is `current`; the old value, as `Ok` when written.
@@ -216,7 +222,7 @@ macro_rules! common {
                 &self, current: T, new: T, success: Ordering, failure: Ordering,
             ) -> Result<T, T> {
                 $touch(success);
-                $bump;
+                $wrote(self.at());
                 T::cas(T::raw(&self.cell), current, new, success, failure)
             }
             /// As [`Self::compare_exchange`], and may fail although the value is `current`.
@@ -225,49 +231,49 @@ macro_rules! common {
                 &self, current: T, new: T, success: Ordering, failure: Ordering,
             ) -> Result<T, T> {
                 $touch(success);
-                $bump;
+                $wrote(self.at());
                 T::cas_weak(T::raw(&self.cell), current, new, success, failure)
             }
             /// Bitwise or; returns the old value.
             #[inline(always)]
             pub fn fetch_or(&self, bits: T, order: Ordering) -> T {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::or(T::raw(&self.cell), bits, order)
             }
             /// Bitwise and; returns the old value.
             #[inline(always)]
             pub fn fetch_and(&self, bits: T, order: Ordering) -> T {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::and(T::raw(&self.cell), bits, order)
             }
             /// Adds, wrapping; returns the old value.
             #[inline(always)]
             pub fn fetch_add(&self, n: T, order: Ordering) -> T where T: AtomInt {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::add(T::raw(&self.cell), n, order)
             }
             /// Subtracts, wrapping; returns the old value.
             #[inline(always)]
             pub fn fetch_sub(&self, n: T, order: Ordering) -> T where T: AtomInt {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::sub(T::raw(&self.cell), n, order)
             }
             /// Keeps the larger of the two values; returns the old value.
             #[inline(always)]
             pub fn fetch_max(&self, n: T, order: Ordering) -> T where T: AtomInt {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::max(T::raw(&self.cell), n, order)
             }
             /// Keeps the smaller of the two values; returns the old value.
             #[inline(always)]
             pub fn fetch_min(&self, n: T, order: Ordering) -> T where T: AtomInt {
                 $touch(order);
-                $bump;
+                $wrote(self.at());
                 T::min(T::raw(&self.cell), n, order)
             }
         }
@@ -289,10 +295,21 @@ macro_rules! common {
 common!(
     (T: Atom, const CLASS: u8),
     SharedAtomic<T, CLASS>,
-    bump(CLASS),
+    |at| class::read(CLASS, at),
+    |at| class::wrote(CLASS, at),
     |order| touch_shared(CLASS, order)
 );
-common!((T: Atom), LocalAtomic<T>, uncounted(), touch_local);
+common!((T: Atom), LocalAtomic<T>, uncounted, uncounted, touch_local);
+
+impl<T: Atom> LocalAtomic<T> {
+    /// Reads what another owner writes: as [`Self::load`], and a line of the reader's record.
+    #[inline(always)]
+    pub fn look(&self, _name: &'static str, order: Ordering) -> T {
+        #[cfg(feature = "count-shared")]
+        crate::touch::note_named(_name, self.at());
+        self.load(order)
+    }
+}
 
 impl<T: AtomInt + core::ops::Add<Output = T>> LocalAtomic<T> {
     /// Adds without a read-modify-write instruction: only the one owner may call it. Not wrapping.

@@ -2,6 +2,7 @@
 //!
 //! 1. A class is a small number given as the const parameter of a `SharedAtomic`.
 //! 2. The counts are per thread: no other thread ever touches them.
+//! 3. A class is one line, or lines of one kind: the ledger of shared lines (`tests/hot_path.rs`) speaks of them by its name.
 
 /// Page words: latches and versions of pages.
 pub const PAGE_WORD: u8 = 0;
@@ -9,7 +10,7 @@ pub const PAGE_WORD: u8 = 0;
 pub const LOG_TAIL: u8 = 1;
 /// Written/durable positions of the redo log and its wait lists.
 pub const LOG_DURABLE: u8 = 2;
-/// Transaction ids, commit numbers, transaction states.
+/// The transaction system's rest: what is known of all views, what waits for purge.
 pub const TRX: u8 = 3;
 /// Metadata-lock words.
 pub const MDL: u8 = 4;
@@ -29,6 +30,14 @@ pub const STATUS: u8 = 10;
 pub const OTHER: u8 = 11;
 /// Row locks: how many a shard has, and what becomes of a wait.
 pub const ROW_LOCK: u8 = 12;
+/// The next number that a transaction (or hidden row, table, ...) gets.
+pub const NEXT_ID: u8 = 13;
+/// Entries of the ring of transaction states.
+pub const TRX_STATE: u8 = 14;
+/// What one session says of its row locks, and others ask.
+pub const LOCK_OWNER: u8 = 15;
+/// Where the log's room ends.
+pub const LOG_LIMITS: u8 = 16;
 
 /// Number of classes a counting build keeps apart.
 pub const COUNT: usize = 32;
@@ -49,6 +58,10 @@ pub const NAMES: [&str; COUNT] = {
     names[STATUS as usize] = "status";
     names[OTHER as usize] = "other";
     names[ROW_LOCK as usize] = "row_lock";
+    names[NEXT_ID as usize] = "next_id";
+    names[TRX_STATE as usize] = "trx_state";
+    names[LOCK_OWNER as usize] = "lock_owner";
+    names[LOG_LIMITS as usize] = "log_limits";
     names
 };
 
@@ -79,9 +92,19 @@ mod counts {
 
 /// Notes one shared write of this thread (nothing without the feature `count-shared`).
 #[inline(always)]
-pub(crate) fn bump(_class: u8) {
+pub(crate) fn wrote(_class: u8, _at: usize) {
     #[cfg(feature = "count-shared")]
-    counts::bump(_class);
+    {
+        counts::bump(_class);
+        crate::touch::note(_class, _at, true);
+    }
+}
+
+/// Notes one load of what others write (nothing without the feature `count-shared`).
+#[inline(always)]
+pub(crate) fn read(_class: u8, _at: usize) {
+    #[cfg(feature = "count-shared")]
+    crate::touch::note(_class, _at, false);
 }
 
 /// Stores and read-modify-writes of `SharedAtomic`s by this thread so far, per class; all zero unless

@@ -16,12 +16,13 @@ mod line;
 mod poison;
 pub mod rng;
 pub mod stack;
+pub mod touch;
 
 pub use atomic::{Atom, AtomInt, LocalAtomic, SharedAtomic};
 pub use class::{reset_shared_writes, shared_writes};
 pub use core::sync::atomic::Ordering;
 pub use line::CacheLine;
-pub use poison::lock;
+pub use poison::{lock, lock_own};
 
 #[cfg(not(loom))]
 pub use core::sync::atomic::fence;

@@ -63,6 +63,7 @@ impl Event {
 
     /// Announces a wait. The caller then checks its condition, and waits only if it does not hold.
     pub fn prepare(&self) -> Prepared<'_> {
+        self.alias();
         self.announced.fetch_add(1, Ordering::SeqCst);
         let sequence = self.sequence.load(Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -181,6 +182,7 @@ impl Event {
     /// Whether somebody is announced; orders the caller's earlier stores before the look.
     #[inline]
     pub fn anyone(&self) -> bool {
+        self.alias();
         fence(Ordering::SeqCst);
         self.announced.load(Ordering::Relaxed) != 0
     }
@@ -200,6 +202,14 @@ impl Event {
             },
             |_| (),
         );
+    }
+
+    /// Names its words in the thread's record.
+    #[inline(always)]
+    fn alias(&self) {
+        for word in [&self.sequence, &self.announced] {
+            stdx::touch::alias(std::ptr::from_ref(word).addr(), || self.class.name());
+        }
     }
 
     fn key(&self) -> usize {

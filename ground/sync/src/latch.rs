@@ -130,6 +130,7 @@ impl<T: ?Sized> RwLatch<T> {
     /// It was taken, for reading or writing.
     #[inline(always)]
     fn began(&self, tag: u8) {
+        stdx::touch::alias(self.key(), || self.class.name());
         held::latched(self.class);
         if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());

@@ -107,8 +107,9 @@ impl ParkingLot {
     fn with<R>(&self, key: usize, f: impl FnOnce(&mut Queue) -> R) -> R {
         // A thread of a simulation that lost its turn here would keep the lock while others run into it.
         sched::quiet(|| {
-            let mut queue =
-                self.buckets[hash(key) % BUCKETS].lock().unwrap_or_else(PoisonError::into_inner);
+            let bucket = &self.buckets[hash(key) % BUCKETS];
+            stdx::touch::wrote_twice(std::ptr::from_ref(bucket).addr(), "parking_lot");
+            let mut queue = bucket.lock().unwrap_or_else(PoisonError::into_inner);
             f(&mut queue)
         })
     }

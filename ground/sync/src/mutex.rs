@@ -95,6 +95,7 @@ impl<T: ?Sized> Mutex<T> {
     /// It was taken.
     #[inline(always)]
     fn began(&self) {
+        stdx::touch::alias(self.key(), || self.class.name());
         held::latched(self.class);
         if LATCH_INSTRUMENTS && self.class.noticed() {
             hold::begin(self.class, self.key());

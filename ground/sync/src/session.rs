@@ -230,6 +230,8 @@ pub struct WorkerSlot {
     pub dirtying: LocalAtomic<u64>,
     /// Epoch the worker reads in; `u64::MAX` is idle.
     pub epoch: LocalAtomic<u64>,
+    /// The log's ring has room at least up to here: what the worker has seen last. Its own to write and to read.
+    pub room: LocalAtomic<u64>,
 }
 
 impl WorkerSlot {
@@ -239,6 +241,7 @@ impl WorkerSlot {
             copying: LocalAtomic::new(u64::MAX),
             dirtying: LocalAtomic::new(u64::MAX),
             epoch: LocalAtomic::new(u64::MAX),
+            room: LocalAtomic::new(0),
         }
     }
 
@@ -247,6 +250,7 @@ impl WorkerSlot {
         self.copying.store(u64::MAX, Ordering::Relaxed);
         self.dirtying.store(u64::MAX, Ordering::Relaxed);
         self.epoch.store(u64::MAX, Ordering::Relaxed);
+        self.room.store(0, Ordering::Relaxed);
     }
 
     /// The addresses the slot occupies.

@@ -365,6 +365,12 @@ impl PageWord {
         }
     }
 
+    /// Says in the thread's record what page it is of ([`stdx::touch`]).
+    #[inline(always)]
+    pub fn alias(&self, name: impl FnOnce() -> &'static str) {
+        stdx::touch::alias(self.key(), name);
+    }
+
     fn key(&self) -> usize {
         (&raw const self.0).addr()
     }

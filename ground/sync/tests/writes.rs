@@ -41,6 +41,12 @@ fn uncontended_paths_write_what_they_promise() {
     word.publish(1);
     asym::light();
 
+    // The first use of a class enters it in the list of all.
+    drop(mutex.lock());
+    drop(latch.read());
+    assert!(word.try_exclusive(word.load()));
+    word.release_exclusive();
+
     let reads = writes(|| {
         let _entered = enter(&slot);
         slot.grants[0].store(1, Ordering::Release);

@@ -287,6 +287,7 @@ impl Session {
     pub fn rest(&mut self) {
         let _entered = sync::enter(self.slots.session(self.slot));
         self.core.events.rest(self.core.client.slot());
+        self.core.client.rest();
         self.core.tables.rest();
         self.core.rest();
         self.inbox.rest();

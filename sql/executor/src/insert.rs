@@ -2,7 +2,8 @@
 //!
 //! 1. A statement never meets its own rows ([`select`]). 2. The row in the way is found by the index that the engine named, locked and read again; when it is gone by
 //! then, the insert is tried once more. 3. IGNORE makes the statement as lenient as without strict mode; a
-//! duplicate or a value that still does not fit leaves its row out with a warning.
+//! duplicate or a value that still does not fit leaves its row out with a warning. 4. A statement of one row that is its
+//! transaction commits with the row ([`Then::Commit`]): what may fail is asked before.
 
 mod conflict;
 pub mod load;
@@ -20,6 +21,7 @@ use crate::write::error::{RowError, forgive, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
 use catalog::{ColumnDef, DefaultValue, TableDef};
+use engine::Then;
 use expr::{Frame, Leaves, OwnedDatum, Row, Typed, eval};
 use instrument::{Counter, count};
 use numbers::Numbers;
@@ -76,6 +78,8 @@ struct Inserter<'p> {
     omitted: Vec<usize>,
     /// Rows that were looked at.
     records: u64,
+    /// The statement has one row.
+    only: bool,
     /// Rows that a view's check left out: MySQL does not count them.
     refused: u64,
     inserted: u64,
@@ -109,6 +113,7 @@ impl<'p> Inserter<'p> {
             seen,
             omitted: Vec::new(),
             records: 0,
+            only: false,
             refused: 0,
             inserted: 0,
             deleted: 0,
@@ -122,6 +127,7 @@ impl<'p> Inserter<'p> {
         match &self.plan.source {
             InsertSource::Values(rows) => {
                 self.numbers.expect(rows.len() as u64);
+                self.only = rows.len() == 1;
                 let mut values = Vec::new();
                 for (number, row) in (1..).zip(rows) {
                     if number % 64 == 0 {
@@ -240,7 +246,8 @@ impl<'p> Inserter<'p> {
         self.writer.check_view(context)?;
         loop {
             count(Counter::HandlerWrite, 1);
-            let error = match self.writer.insert(self.resolves(), context) {
+            let then = self.then(context)?;
+            let error = match self.writer.insert(self.resolves(), then, context) {
                 Ok(()) => {
                     self.inserted += 1;
                     return self.numbers.inserted(context, values);
@@ -273,6 +280,21 @@ impl<'p> Inserter<'p> {
             let row = (&existing.key[..], &existing.row[..]);
             self.deleted += u64::from(self.writer.delete(row, Version::Conflicting, context)?);
         }
+    }
+
+    /// What comes after the row that is about to be inserted: the end of the transaction, if the row is all that it does. What
+    /// may still fail is asked before.
+    fn then(&self, context: &mut Context<'_>) -> Result<Then, SqlError> {
+        let last = self.only
+            && !self.plan.ignore
+            && !self.resolves()
+            && !self.writer.has_foreign_keys()
+            && self.numbers.is_reserved()
+            && !context.client.spans_statements();
+        if !last {
+            return Ok(Then::More);
+        }
+        context.env.strict_failure().map_or(Ok(Then::Commit), Err)
     }
 
     fn resolves(&self) -> bool {

@@ -1,19 +1,34 @@
 //! AUTO_INCREMENT: a counter in memory, kept in the tablespace's header page.
 //!
-//! 1. A value is given after the counter above it was logged, so no value is given twice, not even
-//!    after a crash; log order puts the counter before the rows that use it. Guard: the asserts of
-//!    [`Autoinc::reserve`], `counters_go_on_after_a_crash`.
+//! 1. A value is given after a counter above it was logged, so no value is given twice, not even
+//!    after a crash; log order puts the counter before the rows that use it. Guard: `counters_go_on_after_a_crash`,
+//!    `campaign`.
 //! 2. The counter only grows; rollback does not give values back. Guard: the asserts of [`Autoinc::reserve`].
 //! 3. It ends at the largest value of the column, which it then gives again and again, as InnoDB does: the primary
 //!    key refuses it. Guard: `autoinc_ends_with_its_type`.
+//! 4. What is logged runs ahead of what is given, twice as far each time, so that a statement in hundreds latches the header
+//!    page. After a crash the counter goes on there: what lies between is a gap. A shutdown logs the counters as they are. Guard: `counters_run_ahead_and_stop_where_they_are`.
+//! 5. A tablespace has one counter as long as the engine is open, whatever handles of its table come and go. Guard:
+//!    `counters_run_ahead_and_stop_where_they_are`.
+//! 6. A settled counter ([`Counter::settle`]) says that nothing is logged, then is read again under the header's latch. Who
+//!    takes values moves the counter first and looks at what is logged then: so either he logs them himself, or the
+//!    settling has seen them. Guard: `settled_counters_give_nothing_twice`.
 
 use crate::engine::Engine;
-use base::{Error, Result};
+use base::{Error, Result, SpaceId};
 use pool::{Mtr, Tablespace};
+use std::collections::HashMap;
 use std::sync::Arc;
 use stdx::{Ordering, SharedAtomic, class};
-use sync::WorkerSlot;
+use sync::{Mutex, WorkerSlot};
 use value::ColumnType;
+
+instrument::classes! {
+    static COUNTERS: MutexClass = "wait/synch/mutex/limpid/autoinc_counters";
+}
+
+/// Values that are logged ahead at most.
+const AHEAD_MAX: u64 = 1000;
 
 /// Which values a statement may generate: `auto_increment_increment` and `auto_increment_offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,21 +71,97 @@ impl Steps {
     }
 }
 
-/// The counter of a table.
-pub(crate) struct Autoinc {
+/// The counter of a tablespace, on a line of its own.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Counter {
     /// The next value to be given.
     next: SharedAtomic<u64, { class::AUTOINC }>,
-    /// `next` as it was logged last; never above it.
+    /// No value from here on may be given before more is logged.
     logged: SharedAtomic<u64, { class::AUTOINC }>,
+    /// How many values will be logged ahead when that is done next.
+    ahead: SharedAtomic<u64, { class::AUTOINC }>,
+}
+
+impl Counter {
+    pub fn new(next: u64) -> Counter {
+        let next = next.max(1);
+        let word = SharedAtomic::new;
+        Counter { next: word(next), logged: word(next), ahead: SharedAtomic::new(0) }
+    }
+
+    /// How far to log ahead now. It grows as values are taken, so that a table with few rows has small gaps.
+    fn step_ahead(&self) -> u64 {
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        self.ahead.store((2 * ahead).clamp(1, AHEAD_MAX), Ordering::Relaxed);
+        ahead
+    }
+
+    /// Logs the counter as it is, if more was logged (invariant 6).
+    fn settle(&self, engine: &Engine, worker: &WorkerSlot, ts: &Tablespace) -> Result<()> {
+        if self.logged.load(Ordering::SeqCst) <= self.next.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.logged.swap(0, Ordering::SeqCst);
+        let mut mtr = Mtr::new(engine.pool(), worker);
+        let mut next = 0;
+        space::settle_autoinc(&mut mtr, ts, || {
+            next = self.next.load(Ordering::SeqCst);
+            next - 1
+        })?;
+        mtr.commit()?;
+        self.logged.fetch_max(next, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// The counters of all tablespaces whose tables were opened.
+pub(crate) struct Counters(Mutex<HashMap<SpaceId, Arc<Counter>>>);
+
+impl Counters {
+    pub fn new() -> Counters {
+        Counters(Mutex::new(&COUNTERS, HashMap::new()))
+    }
+
+    /// That of a tablespace; `next`: what its header page says, for the first who asks.
+    pub fn of(&self, space: SpaceId, next: u64) -> Arc<Counter> {
+        let mut counters = self.0.lock();
+        Arc::clone(counters.entry(space).or_insert_with(|| Arc::new(Counter::new(next))))
+    }
+
+    /// The tablespace goes.
+    pub fn forget(&self, space: SpaceId) {
+        self.0.lock().remove(&space);
+    }
+
+    fn all(&self) -> Vec<(SpaceId, Arc<Counter>)> {
+        self.0.lock().iter().map(|(space, counter)| (*space, Arc::clone(counter))).collect()
+    }
+}
+
+impl Engine {
+    /// Logs every AUTO_INCREMENT counter as it is, so that none has a gap after a shutdown. One that cannot be logged has.
+    pub fn settle_autoinc(&self) {
+        self.with_worker(|worker| {
+            for (space, counter) in self.counters.all() {
+                if let Ok(Some(ts)) = self.space(space) {
+                    let _ = counter.settle(self, worker, &ts);
+                }
+            }
+        });
+    }
+}
+
+/// The counter of a table.
+pub(crate) struct Autoinc {
+    counter: Arc<Counter>,
     /// The largest value of the column.
     max: u64,
 }
 
 impl Autoinc {
-    pub fn new(ty: &ColumnType, next: u64) -> Autoinc {
-        let max = u64::try_from(ty.int_range().1).unwrap_or(u64::MAX);
-        let next = next.max(1);
-        Autoinc { next: SharedAtomic::new(next), logged: SharedAtomic::new(next), max }
+    pub fn new(ty: &ColumnType, counter: Arc<Counter>) -> Autoinc {
+        Autoinc { counter, max: u64::try_from(ty.int_range().1).unwrap_or(u64::MAX) }
     }
 
     /// Takes `n` values; the first.
@@ -81,7 +172,8 @@ impl Autoinc {
         ts: &Arc<Tablespace>,
         (n, steps): (u64, Steps),
     ) -> Result<u64> {
-        let mut next = self.next.load(Ordering::Relaxed);
+        let counter = &self.counter;
+        let mut next = counter.next.load(Ordering::Relaxed);
         loop {
             let first = steps.at_or_above(next);
             if first > self.max {
@@ -92,11 +184,9 @@ impl Autoinc {
                 next <= first && first <= end,
                 "a counter at {next} gives {first} and is at {end}"
             );
-            match self.next.compare_exchange(next, end, Ordering::AcqRel, Ordering::Relaxed) {
+            match counter.next.compare_exchange(next, end, Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => {
-                    self.log(engine, worker, ts, end)?;
-                    let logged = self.logged.load(Ordering::Relaxed);
-                    assert!(logged >= end, "a counter is at {end} and is logged up to {logged}");
+                    self.log(engine, worker, ts, (end, true))?;
                     return Ok(first);
                 }
                 Err(now) => next = now,
@@ -113,32 +203,35 @@ impl Autoinc {
         value: u64,
     ) -> Result<()> {
         let above = value.saturating_add(1).min(self.max);
-        if above <= self.logged.load(Ordering::Acquire) {
+        if above <= self.counter.next.load(Ordering::Acquire) {
             return Ok(());
         }
-        self.next.fetch_max(above, Ordering::AcqRel);
-        self.log(engine, worker, ts, above)
+        self.counter.next.fetch_max(above, Ordering::SeqCst);
+        self.log(engine, worker, ts, (above, false))
     }
 
     /// The next value that would be given.
     pub fn peek(&self) -> u64 {
-        self.next.load(Ordering::Acquire)
+        self.counter.next.load(Ordering::Acquire)
     }
 
+    /// Logs a counter that moves to `next`; `more`: ahead of it, as others will follow.
     fn log(
         &self,
         engine: &Engine,
         worker: &WorkerSlot,
         ts: &Arc<Tablespace>,
-        next: u64,
+        (next, more): (u64, bool),
     ) -> Result<()> {
-        if next <= self.logged.load(Ordering::Acquire) {
+        if next <= self.counter.logged.load(Ordering::SeqCst) {
             return Ok(());
         }
+        let ahead = if more { self.counter.step_ahead() } else { 0 };
+        let ahead = next.saturating_add(ahead).min(self.max.max(next));
         let mut mtr = Mtr::new(engine.pool(), worker);
-        space::bump_autoinc(&mut mtr, ts, next - 1)?;
+        space::bump_autoinc(&mut mtr, ts, ahead - 1)?;
         mtr.commit()?;
-        self.logged.fetch_max(next, Ordering::AcqRel);
+        self.counter.logged.fetch_max(ahead, Ordering::SeqCst);
         Ok(())
     }
 }

@@ -176,7 +176,7 @@ impl Client {
         let engine = Arc::clone(self.engine());
         let still_prepared = StillPrepared(Some(&mut work.segment));
         let ended =
-            still_prepared.try_end(|segment| engine.trx().commit(self.worker(), segment))?;
+            still_prepared.try_end(|segment| engine.trx().commit(self.worker()?, segment))?;
         let Some(Work { mut segment, .. }) = branch.work.take() else { return Ok(()) };
         engine.trx().end(segment.trx(), ended.lsn, None);
         branch.unlock(&engine);
@@ -195,12 +195,12 @@ impl Client {
         let engine = Arc::clone(self.engine());
         let still_prepared = StillPrepared(Some(&mut work.segment));
         let begun = still_prepared
-            .try_end(|segment| engine.trx().take_back_prepare(self.worker(), segment))?;
+            .try_end(|segment| engine.trx().take_back_prepare(self.worker()?, segment))?;
         engine.log().commit(begun)?;
         let _must_end = sync::shield();
         let work = branch.work.take();
         let mut undoing = Undoing { engine: &engine, branch, work };
-        let undone = match undoing.finish(self.worker()) {
+        let undone = match undoing.finish(self.worker()?) {
             true => undoing.work.take(),
             false => None,
         };

@@ -28,7 +28,7 @@ use crate::{Scan, Table};
 use base::{Error, Isolation, Lsn, Result, TrxId};
 use instrument::Counter;
 use lock::{Owner, Shape, Target};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
 use stdx::CacheLine;
@@ -38,6 +38,9 @@ use trx::{Ended, IdKind, Segment, State, UndoPos, View};
 /// A place in a transaction's undo to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndoMark(UndoPos);
+
+/// Tables that a client keeps between its transactions.
+const TABLES_KEPT_MAX: usize = 8;
 
 /// What comes after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +61,30 @@ pub(crate) struct Running {
     ended: Option<Lsn>,
 }
 
+/// The worker slot of a client, from its first write on: every round of the log looks at all slots that are taken.
+struct OwnWorker(OnceCell<WorkerSlotRef>);
+
+impl OwnWorker {
+    #[inline]
+    fn of(&self, engine: &Engine) -> Result<&WorkerSlotRef> {
+        match self.0.get() {
+            Some(worker) => Ok(worker),
+            None => self.take(engine),
+        }
+    }
+
+    #[cold]
+    fn take(&self, engine: &Engine) -> Result<&WorkerSlotRef> {
+        let worker = engine.slots().acquire_worker().ok_or(Error::TooManyTransactions)?;
+        Ok(self.0.get_or_init(|| worker))
+    }
+}
+
 /// One client of the engine; used by one thread at a time.
 pub struct Client {
     engine: Arc<Engine>,
     slot: SessionSlotRef,
-    worker: WorkerSlotRef,
+    worker: OwnWorker,
     lock_wait_timeout_s: Option<u32>,
     /// `None`: reads see the latest committed versions, as whoever changes the dictionary must.
     isolation: Option<Isolation>,
@@ -78,6 +100,9 @@ pub struct Client {
     /// Rows of the transaction that were set to what they were: see [`Client::note_same`].
     same: Cell<u64>,
     running: Option<Running>,
+    /// The tables of the transaction before, for the next one: so that who changes the same table again and again does not count its
+    /// handles up and down, which all its writers would.
+    tables_before: Vec<Arc<Table>>,
     /// Its row locks.
     owner: Arc<Owner>,
     /// How far its transaction is.
@@ -87,6 +112,8 @@ pub struct Client {
     /// For single rows that are read with locks.
     locked: RefCell<Option<Box<LockedRange>>>,
     last_found: LastFound,
+    /// The row that was read last without a view was changed of late.
+    meets_young: bool,
     /// A statement could not be undone: the transaction can only be rolled back.
     doomed: bool,
     /// A free segment, kept for the next transaction.
@@ -109,7 +136,7 @@ impl Client {
             locked: RefCell::new(None),
             last_found: LastFound::default(),
             slot,
-            worker: slots.acquire_worker().ok_or(Error::TooManyTransactions)?,
+            worker: OwnWorker(OnceCell::new()),
             engine: Arc::clone(engine),
             lock_wait_timeout_s: None,
             isolation: None,
@@ -120,6 +147,8 @@ impl Client {
             intended: Cell::new(0),
             same: Cell::new(0),
             running: None,
+            tables_before: Vec::new(),
+            meets_young: false,
             doomed: false,
             cached: None,
             purger: None,
@@ -144,8 +173,18 @@ impl Client {
     }
 
     /// Its worker slot.
-    pub fn worker(&self) -> &WorkerSlot {
-        &self.worker
+    ///
+    /// # Errors
+    /// It had none yet, and all are taken.
+    pub(crate) fn worker(&self) -> Result<&WorkerSlot> {
+        Ok(self.worker.of(&self.engine)?)
+    }
+
+    /// The client will do nothing for a while: gives back what others have to look at.
+    pub fn rest(&mut self) {
+        if !self.in_transaction() {
+            self.worker = OwnWorker(OnceCell::new());
+        }
     }
 
     /// Sets how long this client waits for another transaction's row, in seconds.
@@ -325,7 +364,7 @@ impl Client {
         let segment = &mut running.segment;
         let ended = match running.ended {
             Some(lsn) => Ended { lsn, wrote: true },
-            None => match self.engine.trx().commit(&self.worker, segment) {
+            None => match self.engine.trx().commit(self.worker.of(&self.engine)?, segment) {
                 Ok(ended) => self.end(segment.trx(), ended),
                 Err(e) => {
                     // The log has failed: nothing is acknowledged any more, recovery decides.
@@ -340,8 +379,16 @@ impl Client {
             self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
             return durable;
         }
+        self.keep_tables(running.tables);
         self.keep_segment(running.segment, ended.lsn, true);
         durable
+    }
+
+    /// Keeps a transaction's tables for the next one.
+    fn keep_tables(&mut self, tables: Vec<Arc<Table>>) {
+        self.tables_before = tables;
+        self.tables_before.truncate(TABLES_KEPT_MAX);
+        self.tables_before.retain(|table| !table.is_private());
     }
 
     /// The commit is in the log: lets others see it, and have what was locked.
@@ -360,7 +407,7 @@ impl Client {
     /// What has been written so far, and the means to write more.
     pub(crate) fn running_parts(&mut self) -> Result<(&mut Running, &WorkerSlot)> {
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
-        Ok((running, &self.worker))
+        Ok((running, self.worker.of(&self.engine)?))
     }
 
     /// Who has its row locks.
@@ -387,11 +434,12 @@ impl Client {
     /// Frees the indexes that a committed transaction dropped; `false`: that is left to be done.
     fn free_dropped(&self, segment: &mut Segment) -> bool {
         let engine = &*self.engine;
-        let mut writer = Writer::alone(engine, &self.worker, segment);
+        let Ok(worker) = self.worker.of(&self.engine) else { return false };
+        let mut writer = Writer::alone(engine, worker, segment);
         if !matches!(writer.free_dropped(), Ok(true)) {
             return false;
         }
-        let freed = engine.trx().finish_commit(&self.worker, segment).is_ok();
+        let freed = engine.trx().finish_commit(worker, segment).is_ok();
         if !freed {
             segment.restore_state(State::Committed);
         }
@@ -402,9 +450,11 @@ impl Client {
     /// segment for the next one.
     fn keep_segment(&mut self, mut segment: Segment, lsn: Lsn, committed: bool) {
         let engine = &*self.engine;
-        if engine.trx().leave(&mut segment, lsn, committed) {
+        if engine.trx().leave(&mut segment, lsn, committed)
+            && let Ok(worker) = self.worker.of(&self.engine)
+        {
             let purger = self.purger.get_or_insert_with(|| Box::new(Purger::new(engine)));
-            engine.purge_quota(&self.worker, segment.history(), purger);
+            engine.purge_quota(worker, segment.history(), purger);
         }
         match engine.trx().is_long(&segment) {
             // There it can be cut.
@@ -433,7 +483,7 @@ impl Client {
         let Some(mut running) = self.running.take() else { return undone };
         let segment = &mut running.segment;
         let freed = undone.and_then(|()| {
-            let lsn = self.engine.trx().finish_rollback(&self.worker, segment)?;
+            let lsn = self.engine.trx().finish_rollback(self.worker.of(&self.engine)?, segment)?;
             self.engine.trx().end(segment.trx(), lsn, Some(&self.slot));
             self.engine.locks().end(&self.owner);
             self.progress.0.end();
@@ -441,6 +491,7 @@ impl Client {
         });
         match freed {
             Ok(lsn) => {
+                self.keep_tables(running.tables);
                 self.keep_segment(running.segment, lsn, false);
                 Ok(())
             }
@@ -494,7 +545,7 @@ impl Client {
         }
         let (segment, tables) = (&mut running.segment, &running.tables);
         let engine = &*self.engine;
-        let mut writer = Writer::alone(engine, &self.worker, segment);
+        let mut writer = Writer::alone(engine, self.worker.of(&self.engine)?, segment);
         writer.keeper = keep.then_some((&*self.owner, inherited));
         writer.progress = Some(&self.progress.0);
         let lookup = |id| match Engine::lookup_in(tables, id) {
@@ -547,9 +598,14 @@ impl Client {
         let Some(running) = &mut self.running else { return Ok(()) };
         if !running.tables.iter().any(|t| std::ptr::eq(&**t, table)) {
             self.engine.admit_changes(table)?;
+            let before = self.tables_before.iter().position(|t| std::ptr::eq(&**t, table));
+            let before = before.map(|at| self.tables_before.swap_remove(at));
             // A newer handle of a table (DDL in between) takes the older one's place.
             running.tables.retain(|t| t.id() != table.id());
-            running.tables.push(table.handle()?);
+            running.tables.push(match before {
+                Some(handle) => handle,
+                None => table.handle()?,
+            });
             self.intend(table, LockMode::Exclusive);
         }
         Ok(())
@@ -560,10 +616,10 @@ impl Client {
         if self.running.is_some() {
             return Ok(());
         }
-        let index = self.worker.index();
+        let worker = self.worker.of(&self.engine)?;
         let session = self.slot.index();
         let cached = self.cached.take();
-        let segment = self.engine.trx().start(&self.worker, index, session, cached)?;
+        let segment = self.engine.trx().start(worker, worker.index(), session, cached)?;
         self.owner.set_trx(segment.trx());
         self.progress().begin(segment.trx());
         self.running = Some(Running { segment, tables: Vec::new(), ended: None });
@@ -576,7 +632,7 @@ impl Client {
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
         let (engine, slot, owner) = (&*self.engine, &*self.slot, &*self.owner);
         let me = running.segment.trx();
-        let mut writer = Writer::alone(engine, &self.worker, &mut running.segment);
+        let mut writer = Writer::alone(engine, self.worker.of(&self.engine)?, &mut running.segment);
         let duplicate = LockMode::Shared;
         let (undo, same, tables) = (0, self.same.get(), &self.tables);
         let locker =
@@ -621,7 +677,7 @@ impl Client {
     pub(crate) fn parts(&mut self) -> Result<(&Engine, &WorkerSlot, &mut Segment)> {
         self.start_transaction()?;
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
-        Ok((&self.engine, &self.worker, &mut running.segment))
+        Ok((&self.engine, self.worker.of(&self.engine)?, &mut running.segment))
     }
 
     /// Puts the row with clustered key `key` into `out` (cleared first): the version
@@ -631,7 +687,7 @@ impl Client {
     pub fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let eyes = self.eyes_for_one().on(table);
         self.engine.check_age(eyes, table, 0)?;
-        let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
+        let seen = self.read_one(eyes, table, key, out)?;
         if !seen.is_plain() {
             return self.get_other((eyes, table, key), Need::All, seen, out);
         }
@@ -652,13 +708,43 @@ impl Client {
     ) -> Result<bool> {
         let eyes = self.eyes_for_one().on(table);
         self.engine.check_age(eyes, table, 0)?;
-        let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
+        let seen = self.read_one(eyes, table, key, out)?;
         if !seen.is_plain() {
             return self.get_other((eyes, table, key), Need::Columns(columns), seen, out);
         }
         strip_header(out);
         instrument::count(Counter::InnodbRowsRead, 1);
         Ok(true)
+    }
+
+    /// Reads one row. Without a view what is known to have ended decides as long as rows are old, and the line of the log's
+    /// tail is left to the writers; where they are young, it is looked at before the row is copied.
+    #[inline]
+    fn read_one(
+        &mut self,
+        eyes: Eyes,
+        table: &Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Seen> {
+        let committed = eyes.sight == Sight::Committed;
+        if committed && !self.meets_young {
+            // Ended before the row is copied: see `version`, invariant 1.
+            let below = self.engine.trx().all_ended_below();
+            if !table.clustered.get(key, out)? {
+                return Ok(Seen::NOTHING);
+            }
+            let h = RowHeader::read(out)?;
+            if h.trx < below {
+                return Ok(h.seen(table.version()));
+            }
+            self.meets_young = true;
+        }
+        let seen = self.engine.read_visible(eyes, table, key, out, &mut self.buffers.undo)?;
+        if committed && seen.is_there() {
+            self.meets_young = RowHeader::read(out)?.trx >= self.engine.trx().all_ended_below();
+        }
+        Ok(seen)
     }
 
     /// No row in `out`, or one with values outside.
@@ -829,8 +915,13 @@ impl Client {
     ///
     /// Errors: [`base::Error::Duplicate`], the waits' errors, [`base::Error::RowTooLarge`].
     pub fn insert(&mut self, table: &Table, row: &[u8]) -> Result<()> {
+        self.insert_then(table, row, Then::More)
+    }
+
+    /// As [`Self::insert`], and says what comes after it.
+    pub fn insert_then(&mut self, table: &Table, row: &[u8], then: Then) -> Result<()> {
         let mut key = std::mem::take(&mut self.buffers.key);
-        let result = self.insert_with(table, row, &mut key, LockMode::Shared);
+        let result = self.insert_with(table, (row, then), &mut key, LockMode::Shared);
         self.buffers.key = key;
         result
     }
@@ -839,7 +930,7 @@ impl Client {
     /// change it.
     pub fn insert_or(&mut self, table: &Table, row: &[u8]) -> Result<()> {
         let mut key = std::mem::take(&mut self.buffers.key);
-        let result = self.insert_with(table, row, &mut key, LockMode::Exclusive);
+        let result = self.insert_with(table, (row, Then::More), &mut key, LockMode::Exclusive);
         self.buffers.key = key;
         result
     }
@@ -847,15 +938,16 @@ impl Client {
     fn insert_with(
         &mut self,
         table: &Table,
-        row: &[u8],
+        (row, then): (&[u8], Then),
         key: &mut Vec<u8>,
         duplicate: LockMode,
     ) -> Result<()> {
         if !table.clustered_key_of(row, key)? {
-            let id = self.engine.trx().ids.take(IdKind::Row, self.engine.pool(), &self.worker)?;
+            let worker = self.worker.of(&self.engine)?;
+            let id = self.engine.trx().ids.take(IdKind::Row, self.engine.pool(), worker)?;
             key.extend_from_slice(&id.to_be_bytes()[2..]);
         }
-        self.write(table, Then::More, |w, b| {
+        self.write(table, then, |w, b| {
             if let Some(locker) = &mut w.locker {
                 locker.duplicate = duplicate;
             }
@@ -945,13 +1037,13 @@ impl Client {
     pub fn reserve_autoinc(&mut self, table: &Table, n: u64, steps: Steps) -> Result<u64> {
         self.engine.admit_changes(table)?;
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
-        autoinc.reserve(&self.engine, &self.worker, &table.ts, (n, steps))
+        autoinc.reserve(&self.engine, self.worker.of(&self.engine)?, &table.ts, (n, steps))
     }
 
     /// Notes that `value` is in a row: the counter goes on above it. Call before the commit.
     pub fn note_autoinc(&mut self, table: &Table, value: u64) -> Result<()> {
         let autoinc = table.autoinc.as_ref().ok_or(Error::Internal("no AUTO_INCREMENT column"))?;
-        autoinc.note(&self.engine, &self.worker, &table.ts, value)
+        autoinc.note(&self.engine, self.worker.of(&self.engine)?, &table.ts, value)
     }
 }
 

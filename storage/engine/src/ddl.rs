@@ -53,7 +53,7 @@ impl Engine {
         let maker = client.me();
         self.note_makers(maker, roots.iter().map(|(index, _)| *index));
         let storage = TableStorage { space: id, roots };
-        let table = Table::new(spec, &storage, &ts, 1, &self.makers())?;
+        let table = Table::new(spec, &storage, &ts, &self.counters.of(ts.id(), 1), &self.makers())?;
         self.registry.opened(&table);
         Ok(table)
     }

@@ -8,9 +8,10 @@
 //!    own, an old one's mark before the new one (`entry`), so that who waits for the old one has not made
 //!    the new one yet, as in InnoDB; who finds an entry without a matching row ignores it. Guard:
 //!    `an_index_alone_tells_what_the_rows_do`, `a_unique_check_waits_for_either_outcome`.
-//! 2. A transaction of one change commits in its mini-transaction when that is the last of the change
-//!    ([`Writer::ends`]): so row, undo and commit take one place in the log, and each page is latched once. Guard: the
-//!    assert of [`Writer::log_change`], `a_crash_leaves_all_of_it_or_nothing`.
+//! 2. A transaction of one change commits in the last mini-transaction of the change ([`Writer::ends`]): that of the row, or of the
+//!    entry of the table's last index. So row, undo and commit take one place in the log where there is no index, and each
+//!    page is latched once. Guard: the asserts of [`Writer::log_change`] and [`Writer::log_entry`],
+//!    `a_crash_leaves_all_of_it_or_nothing`, `an_insert_with_indexes_commits_with_its_last_entry`.
 //! 3. Values that do not fit their row's page are written before the row (`blob`, `outside`). Guard: CHECK TABLE (values
 //!    outside) after crashes in `campaign`.
 
@@ -51,8 +52,11 @@ impl Writer<'_> {
             done?;
         }
         self.halfway = 1;
-        let done = (0..table.secondaries.len())
-            .try_for_each(|index| self.insert_entry(table, index, key, row, b));
+        let last = table.secondaries.len().wrapping_sub(1);
+        let done = (0..table.secondaries.len()).try_for_each(|index| {
+            self.is_last_entry = index == last;
+            self.insert_entry(table, index, key, row, b)
+        });
         self.halfway = 0;
         done
     }
@@ -149,13 +153,16 @@ impl Writer<'_> {
         (old, new): (&[u8], &[u8]),
         b: &mut Buffers,
     ) -> Result<()> {
+        let last = table.secondaries.len().wrapping_sub(1);
         for (index, secondary) in table.secondaries.iter().enumerate() {
             self.engine.sure_prefix(table, secondary, old, &mut b.old_entry)?;
             self.engine.sure_prefix(table, secondary, new, &mut b.entry)?;
             if b.old_entry != b.entry {
                 // The unique check needs the buffer.
                 let prefix = std::mem::take(&mut b.old_entry);
+                self.is_last_entry = false;
                 let done = self.mark_entry(secondary, (&prefix, key), &mut b.entry);
+                self.is_last_entry = index == last;
                 let done = done.and_then(|()| self.insert_entry(table, index, key, new, b));
                 b.old_entry = prefix;
                 done?;

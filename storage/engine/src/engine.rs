@@ -6,6 +6,7 @@
 //! 2. The engine's own worker slot is used under its mutex; who works in the background has one of its own,
 //!    since it may wait for room in the log. Guard: the type of `Engine::worker`.
 
+use crate::autoinc::Counters;
 use crate::background::{Background, Periodic};
 use crate::branch::Places;
 use crate::files::space_name;
@@ -156,6 +157,7 @@ pub struct Engine {
     waits: Arc<WaitsFor>,
     settings: Settings,
     spaces: Spaces,
+    pub(crate) counters: Counters,
     /// Which transactions made indexes that a view may still be too old for.
     makers: Mutex<HashMap<IndexId, TrxId>>,
     pub(crate) system: OnceLock<Vec<Arc<Table>>>,
@@ -209,6 +211,7 @@ impl Engine {
             waits: p.waits,
             settings: Settings::new(),
             spaces: p.spaces,
+            counters: Counters::new(),
             makers: Mutex::new(&MAKERS, HashMap::new()),
             system: OnceLock::new(),
             periodic: OnceLock::new(),
@@ -332,8 +335,8 @@ impl Engine {
     pub fn open_table(&self, spec: &TableSpec, storage: TableStorage) -> Result<Arc<Table>> {
         let ts = self.space(storage.space)?.ok_or(Error::MissingSpace(storage.space))?;
         let last = space::autoinc(&ts)?;
-        let next = last.saturating_add(1);
-        let table = Table::new(spec, &storage, &ts, next, &self.makers.lock())?;
+        let counter = self.counters.of(ts.id(), last.saturating_add(1));
+        let table = Table::new(spec, &storage, &ts, &counter, &self.makers.lock())?;
         self.registry.opened(&table);
         Ok(table)
     }
@@ -399,6 +402,7 @@ impl Engine {
 
     /// Removes a tablespace and its file, if they are there.
     pub(crate) fn drop_space(&self, id: SpaceId) -> Result<()> {
+        self.counters.forget(id);
         if let Some(ts) = self.spaces.remove(id) {
             return self.pool.drop_tablespace(&ts);
         }
@@ -720,6 +724,7 @@ impl Engine {
             // What stays is purged after the next start.
             let _ = self.purge_all();
         }
+        self.settle_autoinc();
         self.log.flush_to(self.log.tail())?;
         if how == 2 {
             return Ok(());

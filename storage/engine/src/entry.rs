@@ -42,7 +42,7 @@ enum Unique {
     Spread,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// Inserts the entry of `row` into secondary index `index`, or takes away its mark.
     pub fn insert_entry(
         &mut self,
@@ -81,19 +81,24 @@ impl Writer<'_> {
         self.put_entry(mtr, &pos, s, (entry, key), next)
     }
 
-    fn put_entry(
+    fn put_entry<'p>(
         &mut self,
-        mut mtr: Mtr<'_>,
+        mut mtr: Mtr<'p>,
         pos: &Position,
         s: &Secondary,
         (entry, key): (&[u8], &[u8]),
         next: &mut Vec<u8>,
-    ) -> Result<Try<()>> {
+    ) -> Result<Try<()>>
+    where
+        'a: 'p,
+    {
         let payload = secondary_payload(key);
+        let end;
         if !pos.found {
             if let Some(stop) = self.keeps_from_gap(&s.tree, &mtr, pos, entry, next)? {
                 return Ok(stop);
             }
+            end = self.latch_end(&mut mtr)?;
             if s.tree.insert_at(&mut mtr, pos, entry, &payload)? == Fit::Full {
                 return Ok(Try::Split(payload.len()));
             }
@@ -101,13 +106,14 @@ impl Writer<'_> {
             if let Some(wanted) = self.keeps_from(s.tree.index, entry, TrxId::NONE) {
                 return Ok(Try::Wait(wanted));
             }
+            end = self.latch_end(&mut mtr)?;
             s.tree.patch_at(&mut mtr, pos, 0, &payload[..1])?;
         } else {
             return Ok(Try::Done(()));
         }
         s.tree.raise_max_trx_id(&mut mtr, pos, self.me())?;
         assert!(pos.node(&mtr)?.max_trx_id() >= self.me(), "a leaf does not name its writer");
-        mtr.commit()?;
+        self.log_entry(mtr, end)?;
         Ok(Try::Done(()))
     }
 
@@ -347,7 +353,9 @@ impl Writer<'_> {
         row: &[u8],
         b: &mut Buffers,
     ) -> Result<()> {
-        for s in &table.secondaries {
+        let last = table.secondaries.len().wrapping_sub(1);
+        for (index, s) in table.secondaries.iter().enumerate() {
+            self.is_last_entry = index == last;
             self.engine.sure_prefix(table, s, row, &mut b.entry)?;
             self.mark_entry(s, (&b.entry, key), &mut b.old_entry)?;
         }
@@ -400,10 +408,11 @@ impl Writer<'_> {
         if is_marked(pos.payload(&mtr)?) {
             return Ok(Try::Done(()));
         }
+        let end = self.latch_end(&mut mtr)?;
         s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
         s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
         assert!(pos.node(&mtr)?.max_trx_id() >= self.me(), "a leaf does not name its writer");
-        mtr.commit()?;
+        self.log_entry(mtr, end)?;
         Ok(Try::Done(()))
     }
 

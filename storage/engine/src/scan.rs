@@ -171,7 +171,7 @@ impl Reader {
     #[cold]
     fn settle(&mut self, viewer: Viewer<'_>) {
         self.is_settled = true;
-        self.horizon = viewer.engine.log().tail();
+        self.horizon = viewer.engine.tail_for(viewer.eyes.sight);
         self.settled_below = match viewer.eyes.sight {
             Sight::At(view) => view.all_visible_below,
             Sight::Committed => viewer.engine.trx().all_ended_below(),

@@ -13,7 +13,7 @@
 //!
 //! Nothing here changes but the AUTO_INCREMENT counter: DDL opens another `Table`.
 
-use crate::autoinc::Autoinc;
+use crate::autoinc::{Autoinc, Counter};
 use crate::row::RowHeader;
 use crate::{IndexSpec, TableSpec, TableStorage};
 use base::{Error, IndexId, PageNo, Result, TableId, TrxId};
@@ -147,12 +147,12 @@ pub(crate) fn split_entry<'k>(key: &'k [u8], payload: &[u8]) -> Result<(&'k [u8]
 }
 
 impl Table {
-    /// Puts the parts together. `autoinc_next` is the counter found in the tablespace.
+    /// Puts the parts together. `counter` is that of the tablespace.
     pub(crate) fn new(
         spec: &TableSpec,
         storage: &TableStorage,
         ts: &Arc<Tablespace>,
-        autoinc_next: u64,
+        counter: &Arc<Counter>,
         makers: &HashMap<IndexId, TrxId>,
     ) -> Result<Arc<Table>> {
         let root_of = |id: IndexId| {
@@ -162,7 +162,7 @@ impl Table {
         let autoinc = match spec.autoinc_column {
             Some(column) => {
                 let ty = spec.columns.get(column).ok_or(Error::Internal("no such column"))?;
-                Some(Autoinc::new(ty, autoinc_next))
+                Some(Autoinc::new(ty, Arc::clone(counter)))
             }
             None => None,
         };

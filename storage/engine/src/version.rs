@@ -186,7 +186,7 @@ impl Engine {
         let mut ended = TrxId::NONE;
         let mut lost: Option<RowHeader> = None;
         loop {
-            let horizon = self.log().tail();
+            let horizon = self.tail_for(eyes.sight);
             if !table.clustered.get(key, out)? {
                 return Ok(Seen::NOTHING);
             }
@@ -197,6 +197,15 @@ impl Engine {
                 Settled::Lost(l) if lost == Some(l.row) => return Err(l.error()),
                 Settled::Lost(l) => lost = Some(l.row),
             }
+        }
+    }
+
+    /// Where the log ends, for who decides by it; a view decides alone, and leaves the line to the writers.
+    #[inline]
+    pub(crate) fn tail_for(&self, sight: Sight) -> Lsn {
+        match sight {
+            Sight::Committed => self.log().tail(),
+            Sight::At(_) | Sight::Newest => Lsn::ZERO,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::table::Secondary;
 use base::{IndexId, Lsn, Result, TrxId};
 use btree::Tree;
 use lock::{Inherited, Owner, Shape, Target};
-use pool::Mtr;
+use pool::{Held, Mtr};
 use sync::WorkerSlot;
 use trx::{Latched, NewRecord, Segment, State};
 
@@ -110,6 +110,8 @@ pub(crate) struct Writer<'a> {
     pub expects: Option<Stamp>,
     /// The change is all that the transaction does: it commits with it, if one mini-transaction will do.
     pub ends: bool,
+    /// The secondary entry that is written next is the last of the change: the transaction may end with it.
+    pub is_last_entry: bool,
     /// It did so, here.
     pub ended: Option<Lsn>,
     pub segment: &'a mut Segment,
@@ -132,7 +134,7 @@ impl<'a> Writer<'a> {
     /// One that never waits: for rollback and purge.
     pub fn alone(engine: &'a Engine, worker: &'a WorkerSlot, segment: &'a mut Segment) -> Self {
         let (locker, keeper, progress, release, expects) = (None, None, None, None, None);
-        let (ends, ended, halfway) = (false, None, 0);
+        let (ends, is_last_entry, ended, halfway) = (false, false, None, 0);
         Writer {
             engine,
             worker,
@@ -143,6 +145,7 @@ impl<'a> Writer<'a> {
             halfway,
             expects,
             ends,
+            is_last_entry,
             ended,
             segment,
         }
@@ -182,6 +185,27 @@ impl<'a> Writer<'a> {
             return mtr.commit().map(drop);
         }
         self.segment.append_last(&mut mtr, undo, new)?;
+        self.commit_with(mtr)
+    }
+
+    /// Before a secondary entry is changed: the page for the transaction's end, if it ends with that.
+    pub fn latch_end<'p>(&self, mtr: &mut Mtr<'p>) -> Result<Option<Held>>
+    where
+        'a: 'p,
+    {
+        let ends = self.ends && self.is_last_entry;
+        ends.then(|| self.segment.latch_header(mtr, self.engine.trx().undo())).transpose()
+    }
+
+    /// Ends the mini-transaction of a secondary entry, and the transaction with it if [`Self::latch_end`] has said so.
+    pub fn log_entry(&mut self, mut mtr: Mtr<'_>, end: Option<Held>) -> Result<()> {
+        let Some(top) = end else { return mtr.commit().map(drop) };
+        assert!(self.ended.is_none(), "a change after its transaction's commit");
+        self.segment.commit_in(&mut mtr, top)?;
+        self.commit_with(mtr)
+    }
+
+    fn commit_with(&mut self, mtr: Mtr<'_>) -> Result<()> {
         let ended = self.engine.trx().commit_with(self.me(), mtr);
         if ended.is_err() {
             self.segment.restore_state(State::Active);

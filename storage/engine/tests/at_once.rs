@@ -159,3 +159,92 @@ fn a_crash_leaves_all_of_it_or_nothing() {
     w.engine.purge_all().unwrap();
     assert_eq!((w.engine.history_len(), w.engine.check_table(&w.table).unwrap().rows), (0, 3));
 }
+
+/// A table with secondary indexes, one of them unique: the change of the last one has the commit in it.
+fn indexed() -> (Arc<SimDisk>, Arc<Engine>, Client, Arc<Table>) {
+    let disk = SimDisk::new(2);
+    let (engine, ..) = common::open(&disk).unwrap();
+    let mut c = engine.client().unwrap();
+    let table = common::create_table(&engine, &mut c, false).unwrap();
+    for id in 1..=3 {
+        c.insert(&table, &common::encode(&table, &common::row(id, id, id, 5))).unwrap();
+    }
+    c.commit().unwrap();
+    (disk, engine, c, table)
+}
+
+/// As a transaction of its own.
+fn insert(c: &mut Client, table: &Table, id: i64) -> Result<(), Error> {
+    c.insert_then(table, &common::encode(table, &common::row(id, id, id, 5)), Then::Commit)
+}
+
+#[test]
+fn an_insert_with_indexes_commits_with_its_last_entry() {
+    let (disk, engine, mut c, table) = indexed();
+    let old = common::viewer(&engine).unwrap();
+    insert(&mut c, &table, 4).unwrap();
+    // Others see it before its log is durable, as after every commit record; older views do not.
+    let mut other = engine.client().unwrap();
+    for index in 0..=table.spec().secondaries.len() {
+        assert_eq!(common::rows(&mut other, &table, index).unwrap().len(), 4, "index {index}");
+        assert_eq!(common::seen(&old, &table, index).unwrap().len(), 3, "index {index}");
+    }
+    assert!(matches!(c.rollback(), Err(Error::Internal(_))), "nothing undoes it");
+    assert!(!c.in_transaction());
+    // One that is refused is no commit.
+    assert!(common::is_duplicate(&insert(&mut c, &table, 4)));
+    let mut twin = common::row(9, 9, 9, 5);
+    twin.u = Some(4);
+    let refused = c.insert_then(&table, &common::encode(&table, &twin), Then::Commit);
+    assert!(common::is_duplicate(&refused) && c.in_transaction());
+    c.rollback().unwrap();
+    assert_eq!(common::rows(&mut other, &table, 0).unwrap().len(), 4);
+    drop((old, other, c, table, engine, disk));
+    // After a crash there is all of it or nothing.
+    for durable in [false, true] {
+        let (disk, engine, mut c, table) = indexed();
+        insert(&mut c, &table, 4).unwrap();
+        if durable {
+            engine.log().flush_to(engine.log().tail()).unwrap();
+        }
+        // A client that goes has its commit made durable.
+        let crashed = disk.crash();
+        drop((c, table, engine));
+        let (engine, tables, _) = common::open(&crashed).unwrap();
+        let table = tables.values().next().unwrap();
+        let mut c = engine.client().unwrap();
+        assert_eq!(common::rows(&mut c, table, 1).unwrap().len(), 3 + usize::from(durable));
+        engine.purge_all().unwrap();
+        assert_eq!(engine.check_table(table).unwrap().rows, 3 + u64::from(durable));
+        assert_eq!(engine.history_len(), 0);
+    }
+}
+
+#[test]
+fn updates_and_deletes_of_indexed_rows_commit_with_their_last_entry() {
+    let (disk, engine, mut c, table) = indexed();
+    let old = common::viewer(&engine).unwrap();
+    let stamp = |c: &mut Client, id| {
+        c.read_latest(&table, &key(&table, id), None, &mut Vec::new()).unwrap().unwrap()
+    };
+    let new = common::encode(&table, &common::row(1, 7, 70, 5));
+    let read = stamp(&mut c, 1);
+    let done = c.update_stamped(&table, &key(&table, 1), read, (&new, Then::Commit)).unwrap();
+    assert!(done == Change::Done && c.rollback().is_err(), "committed with its last entry");
+    let read = stamp(&mut c, 2);
+    let done = c.delete_stamped(&table, &key(&table, 2), read, Then::Commit).unwrap();
+    assert!(done == Change::Done && c.rollback().is_err(), "committed with its last mark");
+    for index in 0..=table.spec().secondaries.len() {
+        assert_eq!(common::seen(&old, &table, index).unwrap().len(), 3, "index {index}");
+        assert_eq!(common::rows(&mut c, &table, index).unwrap().len(), 2, "index {index}");
+    }
+    drop(old);
+    engine.purge_all().unwrap();
+    assert_eq!(engine.check_table(&table).unwrap().rows, 2);
+    engine.log().flush_to(engine.log().tail()).unwrap();
+    drop((c, table, engine));
+    let (engine, tables, _) = common::open(&disk.crash()).unwrap();
+    let table = tables.values().next().unwrap();
+    engine.purge_all().unwrap();
+    assert_eq!((engine.check_table(table).unwrap().rows, engine.history_len()), (2, 0));
+}

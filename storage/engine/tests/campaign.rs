@@ -408,7 +408,7 @@ impl World {
             }
             let row = self.new_row(id);
             trace!(self, "  insert {}: {id} {:?} {:?}", table.id(), row.a, row.u);
-            self.insert_row(table, model, row)?;
+            self.insert_row(table, model, row, Then::More)?;
         }
         if !model.hidden {
             model.autoinc = model.autoinc.max(first + n as i64 - 1);
@@ -416,12 +416,19 @@ impl World {
         Ok(())
     }
 
-    fn insert_row(&mut self, table: &Arc<Table>, model: &mut Model, row: Row) -> Result<()> {
+    fn insert_row(
+        &mut self,
+        table: &Arc<Table>,
+        model: &mut Model,
+        row: Row,
+        then: Then,
+    ) -> Result<()> {
         if model.hidden && model.rows.contains_key(&row.id) {
             return Ok(()); // Its id is only a column there; the model wants it once.
         }
         let expected = conflicts(model, &row, None);
-        let result = trouble(self.client.insert(table, &common::encode(table, &row)))?;
+        let new = common::encode(table, &row);
+        let result = trouble(self.client.insert_then(table, &new, then))?;
         assert_eq!(common::is_duplicate(&result), expected, "seed {}: {row:?}", self.seed);
         result?;
         model.rows.insert(row.id, row);
@@ -510,9 +517,14 @@ impl World {
         let table = Arc::clone(&self.tables[&id]);
         let model = after.get_mut(&id).expect("every table has a model");
         trace!(self, "one change, and commit");
-        let done = match self.rng.chance(1, 4) {
-            true => self.delete_at_once(&table, model),
-            false => self.update_row(&table, model, Then::Commit),
+        let done = match self.rng.below(5) {
+            0 => self.delete_at_once(&table, model),
+            1 => {
+                let id = self.rng.below(200) as i64 + 1;
+                let row = self.new_row(id);
+                self.insert_row(&table, model, row, Then::Commit)
+            }
+            _ => self.update_row(&table, model, Then::Commit),
         };
         match done {
             Ok(()) => {
@@ -555,7 +567,7 @@ impl World {
             if self.rng.chance(1, 3) {
                 let row = self.new_row(id.max(1));
                 trace!(self, "  insert again {} {:?} {:?}", row.id, row.a, row.u);
-                self.insert_row(table, model, row)?;
+                self.insert_row(table, model, row, Then::More)?;
             }
         }
         Ok(())

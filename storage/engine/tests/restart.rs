@@ -52,6 +52,73 @@ fn counters_go_on_after_a_crash() {
 }
 
 #[test]
+fn counters_run_ahead_and_stop_where_they_are() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    c.commit().unwrap();
+    let mut logged = 0;
+    for id in 1..=3000 {
+        let before = engine.log().tail();
+        assert_eq!(c.reserve_autoinc(&table, 1, Steps::default()).unwrap(), id);
+        logged += u64::from(engine.log().tail() > before);
+    }
+    assert!((5..20).contains(&logged), "{logged} of 3000 statements have logged the counter");
+    // Another handle of the table has the same counter.
+    let spec = table.spec().clone();
+    let again = common::relaid(&engine, &table, &spec).unwrap();
+    assert_eq!(again.autoinc_next(), Some(3001));
+    engine.log().flush_to(engine.log().tail()).unwrap();
+    let crashed = disk.crash();
+    engine.shutdown().unwrap();
+    // Values may still be taken.
+    assert_eq!(c.reserve_autoinc(&again, 1, Steps::default()).unwrap(), 3001);
+    drop((c, table, again, engine));
+    let next = |disk: &Arc<SimDisk>| {
+        let (_engine, tables) = open(disk);
+        tables.values().next().and_then(|table| table.autoinc_next()).unwrap()
+    };
+    assert!((3001..=4001).contains(&next(&crashed)), "{}", next(&crashed));
+    let restarted = next(&disk.crash());
+    assert!(restarted == 3001 || restarted == 3002, "{restarted}: a shutdown leaves no gap");
+}
+
+#[test]
+fn settled_counters_give_nothing_twice() {
+    for round in 0..20 {
+        let disk = SimDisk::new(round);
+        let (engine, _) = open(&disk);
+        let mut c = engine.client().unwrap();
+        let table = create_table(&engine, &mut c, false).unwrap();
+        c.commit().unwrap();
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                let (engine, table) = (Arc::clone(&engine), Arc::clone(&table));
+                host::thread::spawn("taker", move || {
+                    let mut c = engine.client().unwrap();
+                    let mut take = || c.reserve_autoinc(&table, 1, Steps::default()).unwrap();
+                    (0..200).map(|_| take()).collect::<Vec<u64>>()
+                })
+                .unwrap()
+            })
+            .collect();
+        for _ in 0..20 {
+            engine.settle_autoinc();
+            sync::yield_now();
+        }
+        let mut given: Vec<u64> = takers.into_iter().flat_map(|t| t.join().unwrap()).collect();
+        given.sort_unstable();
+        assert_eq!(given, (1..=600).collect::<Vec<u64>>());
+        engine.log().flush_to(engine.log().tail()).unwrap();
+        drop((c, table, engine));
+        let (_engine, tables) = open(&disk.crash());
+        let next = tables.values().next().and_then(|table| table.autoinc_next()).unwrap();
+        assert!(next > 600, "{next} would be given again");
+    }
+}
+
+#[test]
 fn autoinc_ends_with_its_type() {
     let (engine, _) = open(&SimDisk::new(1));
     let mut c = engine.client().unwrap();

@@ -136,9 +136,9 @@ pub struct Owner {
     trx: LocalAtomic<u64>,
     /// The transaction whose locks all become locks of gaps where their records go, see [`Owner::inherit_all`].
     inherits: LocalAtomic<u64>,
-    count: SharedAtomic<u32, { class::ROW_LOCK }>,
+    count: SharedAtomic<u32, { class::LOCK_OWNER }>,
     locks: Mutex<Locks>,
-    word: SharedAtomic<u64, { class::ROW_LOCK }>,
+    word: SharedAtomic<u64, { class::LOCK_OWNER }>,
     wish: Mutex<Option<Wish>>,
     /// Waited time that no counter has yet, in microseconds, below 1000.
     rest_us: LocalAtomic<u64>,

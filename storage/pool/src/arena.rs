@@ -119,6 +119,12 @@ impl Arena {
         (at.as_ptr().cast(), (to - from) as usize * PAGE_BYTES)
     }
 
+    /// The addresses of all frames.
+    pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
+        let (at, bytes) = self.range(0, self.frames);
+        at.addr()..at.addr() + bytes
+    }
+
     /// How many frames there is address space for.
     pub(crate) fn frames(&self) -> u32 {
         self.frames

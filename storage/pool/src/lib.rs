@@ -165,6 +165,12 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Pool {
+    /// The addresses where pages lie, for tests that look at stores.
+    #[must_use]
+    pub fn frame_range(&self) -> std::ops::Range<usize> {
+        self.arena.addresses()
+    }
+
     /// Reserves the memory, opens the doublewrite files and reads the copies they hold.
     ///
     /// [`Error::Io`], [`Error::Foreign`] (a doublewrite file of a newer format).

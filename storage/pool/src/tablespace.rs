@@ -45,7 +45,8 @@ fn grown(have: u32) -> u32 {
     have.saturating_add(more) / EXTENT_PAGES * EXTENT_PAGES
 }
 
-/// An open tablespace.
+/// An open tablespace. On lines of its own: every reader looks at it, and what lies beside it on the heap are page words.
+#[repr(align(128))]
 pub struct Tablespace {
     id: SpaceId,
     name: String,
@@ -267,7 +268,13 @@ impl Tablespace {
         if page.0 >= self.pages.load(Ordering::Acquire) {
             return Err(self.beyond_end(page));
         }
-        Ok(self.words.word(page.0))
+        let word = self.words.word(page.0);
+        word.alias(|| match (self.id, page.0) {
+            (_, 0) => "space_header_page",
+            (base::UNDO_SPACE, _) => "undo_page",
+            _ => "tree_page",
+        });
+        Ok(word)
     }
 
     /// The word of a page that has one.

@@ -4,10 +4,11 @@
 //!    while the tablespace is open, so a version read from it stays comparable. Guard:
 //!    `a_word_keeps_its_address`, `every_page_has_a_place_of_its_own`.
 //! 2. Inside a block of 512 words neighbours in page order lie 64 words apart, so that the words of a hot inner
-//!    node and of the leaf made after it do not share a cache line. Guard:
+//!    node and of the leaf made after it do not share a cache line. Nor does a word with anything else. Guard:
 //!    `neighbours_do_not_share_a_cache_line`.
 
 use std::sync::OnceLock;
+use stdx::CacheLine;
 use sync::PageWord;
 
 /// Words per block, and in the first chunk.
@@ -16,9 +17,20 @@ const BLOCK: u32 = 512;
 /// Chunks that cover every `u32` page number: block 0, then 1, 2, 4 ... blocks.
 const CHUNKS: usize = 24;
 
+/// Words of a line (see [`stdx::CacheLine`]).
+const WORDS: usize = 16;
+
+/// A chunk of words, on lines of its own.
+type Chunk = Box<[CacheLine<[PageWord; WORDS]>]>;
+
 /// The words of one tablespace.
 pub(crate) struct Words {
-    chunks: [OnceLock<Box<[PageWord]>>; CHUNKS],
+    chunks: [OnceLock<Chunk>; CHUNKS],
+}
+
+#[inline]
+fn in_chunk(chunk: &Chunk, index: usize) -> &PageWord {
+    &chunk[index / WORDS].0[index % WORDS]
 }
 
 impl Words {
@@ -32,7 +44,7 @@ impl Words {
     pub(crate) fn word(&self, page: u32) -> &PageWord {
         let (chunk, index) = place(page);
         match self.chunks[chunk].get() {
-            Some(words) => &words[index],
+            Some(words) => in_chunk(words, index),
             None => self.make(chunk, index),
         }
     }
@@ -40,16 +52,17 @@ impl Words {
     /// The word of a page, if there is one yet.
     pub(crate) fn get(&self, page: u32) -> Option<&PageWord> {
         let (chunk, index) = place(page);
-        self.chunks[chunk].get().map(|words| &words[index])
+        self.chunks[chunk].get().map(|words| in_chunk(words, index))
     }
 
     #[cold]
     fn make(&self, chunk: usize, index: usize) -> &PageWord {
         let words = self.chunks[chunk].get_or_init(|| {
             let blocks = if chunk == 0 { 1 } else { 1usize << (chunk - 1) };
-            (0..blocks * BLOCK as usize).map(|_| PageWord::new()).collect()
+            let line = |_| CacheLine(std::array::from_fn(|_| PageWord::new()));
+            (0..blocks * BLOCK as usize / WORDS).map(line).collect()
         });
-        &words[index]
+        in_chunk(words, index)
     }
 }
 

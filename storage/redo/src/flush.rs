@@ -4,7 +4,7 @@
 //!    waited for. Guard: the type: [`Writer`] is only behind its mutex.
 //! 2. A leader publishes in `flight` how far its write will reach and its group (alternating 0, 1). A committer
 //!    that is covered waits for that group's event, one that is not for the other's. When the write is over the
-//!    leader wakes the whole of its own group, and one of the other, who leads next: so nobody is woken by a
+//!    leader wakes one of the other group, who leads next, and the whole of its own: so nobody is woken by a
 //!    write that does not concern him. Guard: the model `every_committer_is_woken`,
 //!    `every_group_commit_gets_its_answer`.
 //! 3. No wake-up is lost: a waiter announces itself, then tries to lead; a leader lets go of the mutex, then
@@ -171,8 +171,9 @@ impl Log {
         if let Err(e) = &result {
             self.announce_failure(first, e);
         }
-        self.groups[group].notify_all();
+        // Who leads next first: the file is idle until then.
         self.groups[1 - group].notify_one();
+        self.groups[group].notify_all();
         self.room.notify_all();
         match result? {
             Round::Done => Ok(()),

@@ -85,15 +85,16 @@ pub struct Log {
     key: Key,
     body_bytes_max: usize,
     pub(crate) settings: LogSettings,
-    pub(crate) writer: Mutex<Writer>,
+    pub(crate) writer: CacheLine<Mutex<Writer>>,
     pub(crate) control: Mutex<ControlFile>,
     pub(crate) governor: Mutex<Governor>,
     pub(crate) governor_work: Event,
     /// What was asked for, and what was reached last.
     pub(crate) capacity: SharedAtomic<u64, { class::OTHER }>,
     pub(crate) resized: SharedAtomic<u64, { class::OTHER }>,
-    /// Committers wait for the write of their group here.
-    pub(crate) groups: [Event; 2],
+    /// Committers wait for the write of their group here: each on its own line, since those of one announce themselves while the
+    /// other is woken.
+    pub(crate) groups: [CacheLine<Event>; 2],
     /// Appenders wait for ring room here.
     pub(crate) room: Event,
     /// Everybody waits for a checkpoint here.
@@ -203,14 +204,14 @@ impl Log {
             key,
             body_bytes_max: frame_max - HEADER_BYTES,
             settings: LogSettings::new(),
-            writer: Mutex::new(&WRITER_MUTEX, Writer::new()),
+            writer: CacheLine(Mutex::new(&WRITER_MUTEX, Writer::new())),
             files,
             control: Mutex::new(&CONTROL_MUTEX, control),
             governor: Mutex::new(&GOVERNOR_MUTEX, governor),
             governor_work: Event::new(&GOVERNOR_COND),
             capacity: SharedAtomic::new(capacity.bytes()),
             resized: SharedAtomic::new(capacity.bytes()),
-            groups: [Event::new(&COMMIT_COND), Event::new(&COMMIT_COND)],
+            groups: [CacheLine(Event::new(&COMMIT_COND)), CacheLine(Event::new(&COMMIT_COND))],
             room: Event::new(&ROOM_COND),
             space: Event::new(&SPACE_COND),
             work: Event::new(&WORK_COND),
@@ -233,6 +234,12 @@ impl Log {
     pub(crate) fn open_for_appending(&self) {
         self.limits.set_target(self.capacity().room(), self.tail().0);
         self.limits.body_bytes_max.store(self.body_bytes_max as u64, Ordering::Release);
+    }
+
+    /// The addresses where log bytes lie, for tests that look at stores.
+    #[must_use]
+    pub fn ring_range(&self) -> std::ops::Range<usize> {
+        self.ring.range()
     }
 
     /// The longest body of one mini-transaction, in bytes.
@@ -278,13 +285,12 @@ impl Log {
         let end = start + bytes;
         stamped(Lsn(start), Lsn(end));
         worker.dirtying.store(u64::MAX, Ordering::Release);
-        if end > self.room_end()
-            && let Err(e) = self.wait_for_room(end)
+        if end > worker.room.load(Ordering::Relaxed)
+            && let Err(e) = self.find_room(worker, end)
         {
             worker.copying.store(u64::MAX, Ordering::Release);
             return Err(e);
         }
-        debug_assert!(end <= self.room_end(), "log is copied over what is not written yet");
         sync::sched::point("redo: copy");
         let header = frame::header(digest, body.len() as u32, start, self.key);
         self.ring.put(start, &header);
@@ -304,6 +310,17 @@ impl Log {
         Error::LogFull
     }
 
+    /// Looks for room up to `end`, whatever the worker knew of it; waits if there is none. Room only grows.
+    fn find_room(&self, worker: &WorkerSlot, end: u64) -> Result<()> {
+        if end > self.room_end() {
+            self.wait_for_room(end)?;
+        }
+        let room = self.room_end();
+        assert!(end <= room, "log is copied over what is not written yet");
+        worker.room.store(room, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Ring space below this may be written by its reservers.
     pub(crate) fn room_end(&self) -> u64 {
         self.marks.written.load(Ordering::Acquire) + self.ring.bytes()
@@ -312,7 +329,7 @@ impl Log {
     /// Every frame below is wholly in the ring or the files (invariant 2).
     pub(crate) fn contiguous_end(&self) -> u64 {
         let tail = self.tail.load(Ordering::Acquire);
-        let marks = self.slots.workers().map(|w| w.copying.load(Ordering::Acquire));
+        let marks = self.slots.workers().map(|w| w.copying.look("worker_slot", Ordering::Acquire));
         marks.fold(tail, u64::min)
     }
 
@@ -322,7 +339,7 @@ impl Log {
     #[must_use]
     pub fn dirty_floor(&self) -> Lsn {
         let tail = self.tail.load(Ordering::Acquire);
-        let marks = self.slots.workers().map(|w| w.dirtying.load(Ordering::Acquire));
+        let marks = self.slots.workers().map(|w| w.dirtying.look("worker_slot", Ordering::Acquire));
         Lsn(marks.fold(tail, u64::min))
     }
 
@@ -483,7 +500,7 @@ impl Log {
 
     pub(crate) fn announce_failure(&self, first: bool, error: &Error) {
         let others = [&self.room, &self.space, &self.work, &self.governor_work];
-        for event in self.groups.iter().chain(others) {
+        for event in self.groups.iter().map(|group| &**group).chain(others) {
             event.notify_all();
         }
         if first && let Some(hook) = self.fatal.get() {

@@ -41,19 +41,19 @@ const STUCK_CHECK: Duration = Duration::from_millis(250);
 
 /// Where the files' room ends. `checkpoint` and what follows from it change under the control file's mutex.
 pub(crate) struct Limits {
-    checkpoint: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    checkpoint: SharedAtomic<u64, { class::LOG_LIMITS }>,
     /// The tail at which the cleaner is called.
-    calm_end: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    calm_end: SharedAtomic<u64, { class::LOG_LIMITS }>,
     /// Bytes from the checkpoint to the tail at most; a multiple of a block.
-    room: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    room: SharedAtomic<u64, { class::LOG_LIMITS }>,
     /// What the room is to become.
-    target: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    target: SharedAtomic<u64, { class::LOG_LIMITS }>,
     /// Up to here the log may be written whatever the room is (invariant 3); it only grows.
-    overdrawn: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    overdrawn: SharedAtomic<u64, { class::LOG_LIMITS }>,
     /// Where the last file ends.
-    files_end: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    files_end: SharedAtomic<u64, { class::LOG_LIMITS }>,
     /// The longest body that may be appended; 0 until the log is open for appending.
-    pub(crate) body_bytes_max: SharedAtomic<u64, { class::LOG_DURABLE }>,
+    pub(crate) body_bytes_max: SharedAtomic<u64, { class::LOG_LIMITS }>,
 }
 
 impl Limits {

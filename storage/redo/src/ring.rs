@@ -31,6 +31,12 @@ impl Ring {
         (self.words.len() * WORD_BYTES) as u64
     }
 
+    /// The addresses of its words.
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        let words = self.words.as_ptr_range();
+        words.start.addr()..words.end.addr()
+    }
+
     /// Copies bytes in at `lsn` (a multiple of 8), padded by zeros to a multiple of 8.
     pub(crate) fn put(&self, lsn: u64, bytes: &[u8]) {
         let mask = self.words.len() - 1;

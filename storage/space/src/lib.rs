@@ -185,6 +185,16 @@ pub fn bump_autoinc<'p>(m: &mut Mtr<'p>, ts: &'p Tablespace, value: u64) -> Resu
     write(m, page0, AUTOINC_AT, &value.to_le_bytes())
 }
 
+/// Sets the AUTO_INCREMENT value, which is asked for when the header page is latched.
+pub fn settle_autoinc<'p>(
+    m: &mut Mtr<'p>,
+    ts: &'p Tablespace,
+    value: impl FnOnce() -> u64,
+) -> Result<()> {
+    let page0 = m.exclusive(ts, HEADER)?;
+    write(m, page0, AUTOINC_AT, &value().to_le_bytes())
+}
+
 fn write(m: &mut Mtr<'_>, held: Held, at: usize, bytes: &[u8]) -> Result<()> {
     m.apply(held, &PageOp::Write { at: at as u16, bytes })
 }

@@ -16,7 +16,7 @@ use base::{Error, Lsn, Result};
 use pool::{Mtr, Pool};
 use redo::kind;
 use stdx::bytes::{Put, Reader};
-use stdx::{Ordering, SharedAtomic, class};
+use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Mutex, WorkerSlot};
 
 instrument::classes! {
@@ -101,22 +101,25 @@ impl Reservations {
 }
 
 struct Counter {
-    next: SharedAtomic<u64, { class::TRX }>,
+    next: SharedAtomic<u64, { class::NEXT_ID }>,
     reserved: Reservations,
 }
 
 /// All counters.
 pub struct Ids {
-    counters: [Counter; KINDS],
+    /// Each with its reservations on a line of its own.
+    counters: [CacheLine<Counter>; KINDS],
     gate: Mutex<()>,
 }
 
 impl Ids {
     /// The counters of a new instance.
     pub fn new() -> Ids {
-        let counters = std::array::from_fn(|i| Counter {
-            next: SharedAtomic::new(FIRST[i]),
-            reserved: Reservations::new(FIRST[i]),
+        let counters = std::array::from_fn(|i| {
+            CacheLine(Counter {
+                next: SharedAtomic::new(FIRST[i]),
+                reserved: Reservations::new(FIRST[i]),
+            })
         });
         Ids { counters, gate: Mutex::new(&GATE, ()) }
     }

@@ -15,6 +15,7 @@ use page::header::read_u32;
 use page::{BODY_AT, PageKind, PageOp};
 use pool::{Mtr, Pool, Tablespace};
 use std::sync::Arc;
+use stdx::{Ordering, SharedAtomic, class};
 use sync::{Mutex, WorkerSlot};
 
 instrument::classes! {
@@ -52,6 +53,8 @@ pub(crate) fn page_of(number: u8) -> PageNo {
 pub(crate) struct Rseg {
     number: u8,
     free: Mutex<Vec<Segment>>,
+    /// No free segment has more pages; written with their mutex, read without it: a round of purge looks at all 128.
+    longest: SharedAtomic<usize, { class::OTHER }>,
     histories: Mutex<Vec<Arc<History>>>,
 }
 
@@ -60,6 +63,7 @@ impl Rseg {
         Rseg {
             number,
             free: Mutex::new(&RSEG, Vec::new()),
+            longest: SharedAtomic::new(0),
             histories: Mutex::new(&HISTORIES, Vec::new()),
         }
     }
@@ -157,8 +161,16 @@ impl Rseg {
         undo: &Tablespace,
         kept: usize,
     ) -> Result<bool> {
-        let long: Vec<Segment> =
-            self.free.lock().extract_if(.., |segment| segment.can_be_cut(kept)).collect();
+        if self.longest.load(Ordering::Acquire) <= kept {
+            return Ok(false);
+        }
+        let long: Vec<Segment> = {
+            let mut free = self.free.lock();
+            let long = free.extract_if(.., |segment| segment.can_be_cut(kept)).collect();
+            let left = free.iter().map(Segment::pages).max().unwrap_or(0);
+            self.longest.store(left, Ordering::Release);
+            long
+        };
         let (mut more, mut done) = (false, Ok(()));
         for mut segment in long {
             if done.is_ok() {
@@ -180,7 +192,15 @@ impl Rseg {
             self.number,
             "a segment is given to another rollback segment"
         );
-        self.free.lock().push(segment);
+        self.put(segment);
+    }
+
+    fn put(&self, segment: Segment) {
+        let mut free = self.free.lock();
+        if segment.pages() > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(segment.pages(), Ordering::Release);
+        }
+        free.push(segment);
     }
 
     /// Reads all segments after a crash; free ones stay here.
@@ -203,7 +223,7 @@ impl Rseg {
             self.histories.lock().push(Arc::clone(segment.history()));
             match segment.state() {
                 State::Free if segment.unpurged().is_some() => found.committed.push(segment),
-                State::Free => self.free.lock().push(segment),
+                State::Free => self.put(segment),
                 State::Active => found.active.push(segment),
                 State::Committed => found.committed.push(segment),
                 State::Prepared => found.prepared.push(segment),

@@ -485,9 +485,15 @@ impl Segment {
         new: NewRecord<'_>,
     ) -> Result<()> {
         self.put_next(mtr, at, new)?;
+        self.commit_in(mtr, at.page)
+    }
+
+    /// The transaction's commit, in a mini-transaction that holds the top page ([`Self::latch_header`]). For
+    /// [`crate::TrxSystem::commit_with`].
+    pub fn commit_in(&mut self, mtr: &mut Mtr<'_>, top: Held) -> Result<()> {
         match self.fields.purge {
-            true => self.set_committed(mtr, at.page),
-            false => self.set_state(mtr, at.page, State::Free),
+            true => self.set_committed(mtr, top),
+            false => self.set_state(mtr, top, State::Free),
         }
     }
 

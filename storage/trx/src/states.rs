@@ -53,7 +53,7 @@ pub struct Past {
 
 /// The ring of transaction states.
 pub struct States {
-    entries: Box<[SharedAtomic<u64, { class::TRX }>]>,
+    entries: Box<[SharedAtomic<u64, { class::TRX_STATE }>]>,
 }
 
 impl States {
@@ -63,7 +63,7 @@ impl States {
         States { entries: (0..n).map(|_| SharedAtomic::new(0)).collect() }
     }
 
-    fn entry(&self, id: TrxId) -> &SharedAtomic<u64, { class::TRX }> {
+    fn entry(&self, id: TrxId) -> &SharedAtomic<u64, { class::TRX_STATE }> {
         &self.entries[self.index(id)]
     }
 
@@ -75,7 +75,7 @@ impl States {
     }
 
     /// The entry of `id`, which is active, and what it holds: for its owner.
-    fn own(&self, id: TrxId) -> (&SharedAtomic<u64, { class::TRX }>, u64) {
+    fn own(&self, id: TrxId) -> (&SharedAtomic<u64, { class::TRX_STATE }>, u64) {
         let entry = self.entry(id);
         let seen = entry.load(Ordering::Relaxed);
         assert!(seen & ACTIVE != 0 && seen >> 16 == id.0, "transaction {id:?} is not active");

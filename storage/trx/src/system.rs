@@ -397,7 +397,7 @@ impl TrxSystem {
     /// Whether `view` sees what `id` wrote. Waits for a commit that is a moment from its end.
     #[inline]
     pub fn sees(&self, view: &View, id: TrxId) -> bool {
-        id < view.all_visible_below || self.sees_late(view, id)
+        id < view.all_visible_below || id < view.low && self.sees_late(view, id)
     }
 
     fn sees_late(&self, view: &View, id: TrxId) -> bool {

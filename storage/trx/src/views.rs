@@ -18,7 +18,7 @@ use crate::states::{End, Past, States};
 use base::{Lsn, TrxId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use stdx::{Ordering, SharedAtomic, class};
+use stdx::{CacheLine, Ordering, SharedAtomic, class};
 use sync::{Mutex, SessionSlot, SlotTable, asym};
 
 instrument::classes! {
@@ -68,18 +68,23 @@ fn published(slot: &SessionSlot) -> Option<(u64, Option<u64>)> {
     }
 }
 
-/// The views of all sessions together.
-pub struct Views {
-    slots: Arc<SlotTable>,
+/// What every reader looks at, and a refresh alone writes: apart from what transactions lock.
+struct Known {
     horizon: SharedAtomic<u64, { class::TRX }>,
     /// No view, now or later, has a lower `low`.
     low: SharedAtomic<u64, { class::TRX }>,
     all_visible_below: SharedAtomic<u64, { class::TRX }>,
+    any_orphans: SharedAtomic<bool, { class::TRX }>,
+}
+
+/// The views of all sessions together.
+pub struct Views {
+    slots: Arc<SlotTable>,
+    known: CacheLine<Known>,
     opened: Mutex<Opened>,
     sealed: Mutex<BTreeMap<TrxId, Lsn>>,
     /// Active transactions without a session: losers, and what a session could not roll back.
     orphans: Mutex<BTreeSet<TrxId>>,
-    any_orphans: SharedAtomic<bool, { class::TRX }>,
 }
 
 impl Views {
@@ -87,13 +92,15 @@ impl Views {
     pub fn new(slots: &Arc<SlotTable>) -> Views {
         Views {
             slots: Arc::clone(slots),
-            horizon: SharedAtomic::new(0),
-            low: SharedAtomic::new(0),
-            all_visible_below: SharedAtomic::new(0),
+            known: CacheLine(Known {
+                horizon: SharedAtomic::new(0),
+                low: SharedAtomic::new(0),
+                all_visible_below: SharedAtomic::new(0),
+                any_orphans: SharedAtomic::new(false),
+            }),
             opened: Mutex::new(&OPENED, Opened { as_of: Lsn::ZERO, views: Vec::new() }),
             sealed: Mutex::new(&SEALED, BTreeMap::new()),
             orphans: Mutex::new(&ORPHANS, BTreeSet::new()),
-            any_orphans: SharedAtomic::new(false),
         }
     }
 
@@ -146,13 +153,13 @@ impl Views {
     /// See invariant 3.
     #[inline]
     pub fn horizon(&self) -> Lsn {
-        Lsn(self.horizon.load(Ordering::Acquire))
+        Lsn(self.known.horizon.load(Ordering::Acquire))
     }
 
     /// Transactions below this id have ended.
     #[inline]
     pub fn all_visible_below(&self) -> TrxId {
-        TrxId(self.all_visible_below.load(Ordering::Acquire))
+        TrxId(self.known.all_visible_below.load(Ordering::Acquire))
     }
 
     /// Looks at all views and active transactions; the horizon. A heavy fence: not per transaction.
@@ -168,19 +175,19 @@ impl Views {
             let Some((at, view_low)) = published(slot) else { continue };
             horizon = horizon.min(at);
             // Not known: no lower than that of the views before, and above any id that may be asked for.
-            low = low.min(view_low.unwrap_or(self.low.load(Ordering::Relaxed)));
+            low = low.min(view_low.unwrap_or(self.known.low.load(Ordering::Relaxed)));
             opened.views.push((Lsn(at), TrxId(view_low.unwrap_or(NONE))));
         }
-        if self.any_orphans.load(Ordering::Acquire)
+        if self.known.any_orphans.load(Ordering::Acquire)
             && let Some(first) = self.orphans.lock().first()
         {
             active = active.min(first.0);
         }
         opened.as_of = as_of;
         // What ended before it was looked for ended before the tail that the next view will load.
-        self.all_visible_below.fetch_max(active, Ordering::AcqRel);
-        self.low.fetch_max(low, Ordering::AcqRel);
-        self.horizon.fetch_max(horizon, Ordering::AcqRel);
+        self.known.all_visible_below.fetch_max(active, Ordering::AcqRel);
+        self.known.low.fetch_max(low, Ordering::AcqRel);
+        self.known.horizon.fetch_max(horizon, Ordering::AcqRel);
         drop(opened);
         let horizon = self.horizon();
         self.sealed.lock().retain(|_, end| *end > horizon);
@@ -228,23 +235,25 @@ impl Views {
         match states.fate(id, next) {
             End::Active | End::Committing => false,
             End::At(end) => end <= self.horizon(),
-            End::Forgotten => id.0 < self.low.load(Ordering::Acquire) && self.sealed(id).is_none(),
+            End::Forgotten => {
+                id.0 < self.known.low.load(Ordering::Acquire) && self.sealed(id).is_none()
+            }
         }
     }
 
     /// An active transaction has no session (any more).
     pub fn adopt(&self, id: TrxId) {
         self.orphans.lock().insert(id);
-        self.any_orphans.store(true, Ordering::Release);
+        self.known.any_orphans.store(true, Ordering::Release);
     }
 
     /// A transaction has ended: it may have been an orphan.
     #[inline]
     pub fn ended(&self, id: TrxId) {
-        if self.any_orphans.load(Ordering::Acquire) {
+        if self.known.any_orphans.load(Ordering::Acquire) {
             let mut orphans = self.orphans.lock();
             orphans.remove(&id);
-            self.any_orphans.store(!orphans.is_empty(), Ordering::Release);
+            self.known.any_orphans.store(!orphans.is_empty(), Ordering::Release);
         }
     }
 }

@@ -192,6 +192,12 @@ impl Numbers {
         self.note(context, values, self.counter)
     }
 
+    /// Whether the counter is above the number of the row that was filled last, and logged: nothing is to be done when the row is in
+    /// the table.
+    pub fn is_reserved(&self) -> bool {
+        self.column.is_none() || self.present.is_some_and(|number| number < self.counter)
+    }
+
     /// Whether the number that was generated for the row filled last is that of a row in the table.
     ///
     /// # Errors

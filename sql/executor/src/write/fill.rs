@@ -9,7 +9,7 @@ use super::duplicate::duplicate_entry;
 use super::encode::encode;
 use crate::{Environment, SqlError};
 use catalog::TableDef;
-use engine::{Client, Table};
+use engine::{Client, Table, Then};
 use expr::OwnedDatum;
 use planner::definition::CompiledDefinition;
 
@@ -45,7 +45,7 @@ impl<'t> TableFiller<'t> {
         let shape = RowShape { def: self.def, layout: table.layout(), compiled: &self.compiled };
         shape.complete((&self.omitted, number), values, &mut self.row, env)?;
         encode(table.layout(), values, &mut self.row)?;
-        let change = RowChange::Insert { after: &self.row, resolves: false };
+        let change = RowChange::Insert { after: &self.row, resolves: false, then: Then::More };
         match change.make(client, table) {
             Ok(_inserted) => Ok(()),
             Err(error) => Err(self.explain(error, table, values, env)),

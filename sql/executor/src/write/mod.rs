@@ -46,6 +46,8 @@ pub enum RowChange<'r> {
         after: &'r [u8],
         /// A row in the way is going to be changed: it is locked for that.
         resolves: bool,
+        /// What comes after it; nothing special where it resolves.
+        then: Then,
     },
     /// Other values, perhaps another key.
     Update {
@@ -126,10 +128,10 @@ impl<'r> RowChange<'r> {
     /// A duplicate key, lock and storage errors.
     pub fn make(&self, client: &mut Client, table: &Table) -> Result<bool, base::Error> {
         Ok(match *self {
-            RowChange::Insert { after, resolves } => {
+            RowChange::Insert { after, resolves, then } => {
                 match resolves {
                     true => client.insert_or(table, after)?,
-                    false => client.insert(table, after)?,
+                    false => client.insert_then(table, after, then)?,
                 }
                 true
             }
@@ -251,13 +253,18 @@ impl<'p> RowWriter<'p> {
         check_row(self.view_check, layout, &self.after, context.env)
     }
 
-    /// Inserts the encoded row; `resolves`: see [`RowChange::Insert`].
+    /// Inserts the encoded row; `resolves` and `then`: see [`RowChange::Insert`].
     ///
     /// # Errors
     /// Those of stages 4 and 5: a duplicate key comes as the engine's.
-    pub fn insert(&mut self, resolves: bool, context: &mut Context<'_>) -> Result<(), SqlError> {
+    pub fn insert(
+        &mut self,
+        resolves: bool,
+        then: Then,
+        context: &mut Context<'_>,
+    ) -> Result<(), SqlError> {
         let after = std::mem::take(&mut self.after);
-        let done = self.write(&RowChange::Insert { after: &after, resolves }, context);
+        let done = self.write(&RowChange::Insert { after: &after, resolves, then }, context);
         self.after = after;
         done.map(|_inserted| ())
     }
