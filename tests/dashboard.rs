@@ -3,6 +3,9 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces; what stops their threads is no atomic of the server's.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "dashboard/agreement.rs"]
+mod agreement;
+
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
