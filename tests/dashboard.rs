@@ -289,6 +289,25 @@ fn charts_agree_with_the_performance_schema() {
 }
 
 #[test]
+fn a_server_at_rest_waits_for_nothing() {
+    let folder = TempDir::new();
+    let server = builder().start(folder.path());
+    let at = address(&server);
+    let _looking = look(at);
+    // What its start was waiting for is over.
+    testkit::pause(4000);
+    let from = now_s();
+    testkit::pause(5000);
+    let to = now_s();
+    testkit::pause(1500);
+    // Background threads that wait for something to do would each be a second a second.
+    for (class, points) in points(&panel(at, "wait-seconds")) {
+        let waited = sum(&points, from, to);
+        assert!(waited < 1.0, "{class}: {waited} s in {} s", to - from);
+    }
+}
+
+#[test]
 fn the_lock_tree_names_the_blocker() {
     let folder = TempDir::new();
     let server = builder().start(folder.path());

@@ -216,7 +216,10 @@ fn counts_are_told_or_named() {
     assert!((0.0..100.0).contains(&allocations), "{line:?}");
     let md = text(folder.path(), "report.md");
     // Not every machine lets perf look.
-    assert!(md.contains("processor time by function") || md.contains("functions skipped: "), "{md}");
+    assert!(
+        md.contains("processor time by function") || md.contains("functions skipped: "),
+        "{md}"
+    );
     // Without the programs nothing is counted, and that is said.
     let mut command = lab(folder.path(), &words);
     assert_ok(&run(command.env("PATH", "/nowhere")));

@@ -30,7 +30,7 @@ const KNOWN_MAX: usize = 500;
 const SECOND_PS: f64 = 1e12;
 
 /// Background threads wait in these for something to do: that is rest, and no chart of waits shows it.
-pub const RESTS: [&str; 8] = [
+pub const RESTS: [&str; 9] = [
     "wait/synch/cond/innodb/log_governor",
     "wait/synch/cond/innodb/log_wants_checkpoint",
     "wait/synch/cond/innodb/page_cleaner_cond",
@@ -38,6 +38,7 @@ pub const RESTS: [&str; 8] = [
     "wait/synch/cond/limpid/background_stop",
     "wait/synch/cond/limpid/recovery_feed",
     "wait/synch/cond/limpid/redo_read_ahead",
+    "wait/synch/cond/limpid/ticker",
     "wait/synch/cond/sql/COND_thread_cache",
 ];
 

@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn lines_of_a_report_are_read() {
-        let text = "\n    21.50%  [k] copy_user   -      -   \n     3.25%  [.] <a as b>::run\n# foot\n";
+        let text =
+            "\n    21.50%  [k] copy_user   -      -   \n     3.25%  [.] <a as b>::run\n# foot\n";
         let shares = shares_of(text);
         assert_eq!(shares, [("copy_user (kernel)".into(), 21.5), ("<a as b>::run".into(), 3.25)]);
         assert!(look(None).is_err());

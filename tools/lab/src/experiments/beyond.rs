@@ -9,8 +9,7 @@ const AT_300: Users = Users::Are(300);
 
 /// One shard of metadata locks and one instance of the table cache, where they are used at all.
 const ONE: &[&str] = &["--metadata-locks-hash-instances=1", "--table-open-cache-instances=1"];
-const SIXTEEN: &[&str] =
-    &["--metadata-locks-hash-instances=1", "--table-open-cache-instances=16"];
+const SIXTEEN: &[&str] = &["--metadata-locks-hash-instances=1", "--table-open-cache-instances=16"];
 const NO_SHARD: &str = "SET GLOBAL limpid_mdl_fast_path = ON";
 const SHARD: &str = "SET GLOBAL limpid_mdl_fast_path = OFF";
 const LOCAL: &str = "SET GLOBAL limpid_table_cache_local = ON";
