@@ -121,6 +121,7 @@ impl Run<'_> {
         setting: Setting,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
+        let setting = Setting { pin: self.plan.pin.unwrap_or(setting.pin), ..setting };
         let (name, skipped) =
             (subject.name(), format!("{}: setting {:?} skipped", subject.name(), setting.name));
         let cores = match setting.pin.cores(&pin::available()) {

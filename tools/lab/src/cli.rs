@@ -1,6 +1,7 @@
 //! The words of the command line.
 
 use crate::counts::Count;
+use crate::pin::Pin;
 use crate::plan::{Driver, Plan};
 use crate::server::Subject;
 use crate::workload::Workload;
@@ -64,6 +65,9 @@ pub struct How {
     /// Workloads instead of the experiment's; nothing is concluded from them.
     #[arg(long = "workload", value_enum, value_delimiter = ',')]
     workloads: Option<Vec<Workload>>,
+    /// Cores of server and client, instead of what the settings say.
+    #[arg(long, value_enum)]
+    pin: Option<Pin>,
     /// What is counted as well, for each setting and workload: instructions and allocations of a query, processor time by function.
     #[arg(long = "count", value_enum, value_delimiter = ',')]
     counts: Vec<Count>,
@@ -119,6 +123,7 @@ impl How {
             rounds: self.rounds.unwrap_or(if self.quick { 4 } else { 6 }),
             users,
             workloads: self.workloads.clone(),
+            pin: self.pin,
             counts: self.counts.clone(),
             quick: self.quick,
             rows: self.rows,

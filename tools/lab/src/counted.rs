@@ -18,8 +18,8 @@ const ALLOCATE: [&str; 5] =
     ["_rjem_malloc", "_rjem_mallocx", "_rjem_calloc", "_rjem_realloc", "_rjem_rallocx"];
 /// Runs of which two lengths are compared.
 const RUNS: (u32, u32) = (20, 120);
-/// What disturbs adds: the least of so many counts is taken.
-const TRIES: u32 = 2;
+/// What disturbs, such as an idle session that gives its memory back, adds: of each length the least of so many counts is taken.
+const TRIES: u32 = 3;
 
 /// Counts of threads that run statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -28,6 +28,11 @@ pub struct Counts {
     pub instructions: f64,
     /// Calls of the allocator for memory.
     pub allocations: f64,
+}
+
+impl Counts {
+    /// More than anything counts.
+    const MOST: Counts = Counts { instructions: f64::MAX, allocations: f64::MAX };
 }
 
 /// Whether the program is on this machine.
@@ -88,20 +93,22 @@ impl Counted {
         &mut self,
         work: &mut dyn FnMut(u32) -> Result<(), String>,
     ) -> Result<Counts, String> {
-        let (few, many) = RUNS;
-        work(few)?;
-        let mut least: Option<Counts> = None;
+        work(RUNS.0)?;
+        let mut least = [Counts::MOST; 2];
         for _ in 0..TRIES {
-            let of_few = self.during(&mut || work(few))?;
-            let of_many = self.during(&mut || work(many))?;
-            let by_run = |many_of: f64, few_of: f64| (many_of - few_of) / f64::from(many - few);
-            let found = Counts {
-                instructions: by_run(of_many.instructions, of_few.instructions),
-                allocations: by_run(of_many.allocations, of_few.allocations),
-            };
-            least = least.filter(|l| l.instructions <= found.instructions).or(Some(found));
+            for (least, runs) in least.iter_mut().zip([RUNS.0, RUNS.1]) {
+                let found = self.during(&mut || work(runs))?;
+                if found.instructions < least.instructions {
+                    *least = found;
+                }
+            }
         }
-        least.ok_or_else(|| "nothing was counted".into())
+        let [few, many] = least;
+        let by_run = |many: f64, few: f64| (many - few) / f64::from(RUNS.1 - RUNS.0);
+        Ok(Counts {
+            instructions: by_run(many.instructions, few.instructions),
+            allocations: by_run(many.allocations, few.allocations),
+        })
     }
 
     fn during(&mut self, work: &mut dyn FnMut() -> Result<(), String>) -> Result<Counts, String> {

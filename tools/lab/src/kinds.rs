@@ -222,7 +222,7 @@ fn work<L: Latch>(
     while !shared.ends.load(Ordering::Relaxed) {
         for _ in 0..BATCH {
             done += 1;
-            if writes > 0 && done % writes == 0 {
+            if writes > 0 && done.is_multiple_of(writes) {
                 shared.latch.write(&shared.numbers);
             } else {
                 let [a, b] = shared.latch.read(&shared.numbers, &own);

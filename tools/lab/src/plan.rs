@@ -2,6 +2,7 @@
 
 use crate::counts::Count;
 use crate::experiments::{Cells, ROWS_QUICK};
+use crate::pin::Pin;
 use crate::server::Subject;
 use crate::workload::Workload;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub users: Option<Vec<u32>>,
     /// Workloads instead of the experiment's.
     pub workloads: Option<Vec<Workload>>,
+    /// Cores of server and client, instead of the settings'.
+    pub pin: Option<Pin>,
     /// What is counted beside the rounds.
     pub counts: Vec<Count>,
     /// Small tables, few levels.
