@@ -3,6 +3,9 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces; what stops their threads is no atomic of the server's.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "dashboard/agreement.rs"]
+mod agreement;
+
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -283,6 +286,25 @@ fn charts_agree_with_the_performance_schema() {
     }
     let table = panel(at, "statements");
     assert!(table.contains("UPDATE") && table.contains("data-points"), "{table}");
+}
+
+#[test]
+fn a_server_at_rest_waits_for_nothing() {
+    let folder = TempDir::new();
+    let server = builder().start(folder.path());
+    let at = address(&server);
+    let _looking = look(at);
+    // What its start was waiting for is over.
+    testkit::pause(4000);
+    let from = now_s();
+    testkit::pause(5000);
+    let to = now_s();
+    testkit::pause(1500);
+    // Background threads that wait for something to do would each be a second a second.
+    for (class, points) in points(&panel(at, "wait-seconds")) {
+        let waited = sum(&points, from, to);
+        assert!(waited < 1.0, "{class}: {waited} s in {} s", to - from);
+    }
 }
 
 #[test]

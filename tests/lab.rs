@@ -3,10 +3,11 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use testkit::callgrind::CountedServer;
 use testkit::{Answer, Server, TempDir, run};
 
 const LONGEST: Duration = Duration::from_secs(60);
@@ -193,6 +194,60 @@ fn the_table_cache() {
 }
 
 #[test]
+fn counts_are_told_or_named() {
+    let folder = TempDir::new();
+    let words = [
+        "run",
+        "hot-table",
+        "--quick",
+        "--rounds=0",
+        "--count=instructions,allocations,functions",
+        "--workload=point-select",
+        "--rows=500",
+        "--seconds=0.5",
+        "--users=2",
+    ];
+    assert_ok(&run(&mut lab(folder.path(), &words)));
+    let mut lines = csv(&text(folder.path(), "hot-table/counts.csv"));
+    assert_eq!(lines.remove(0), ["build", "setting", "workload", "instructions", "allocations"]);
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let (instructions, allocations): (f64, f64) =
+        (line[3].parse().unwrap(), line[4].parse().unwrap());
+    assert!((1_000.0..1_000_000.0).contains(&instructions), "{line:?}");
+    assert!((0.0..100.0).contains(&allocations), "{line:?}");
+    let md = text(folder.path(), "report.md");
+    // Not every machine lets perf look.
+    assert!(
+        md.contains("processor time by function") || md.contains("functions skipped: "),
+        "{md}"
+    );
+    // Without the programs nothing is counted, and that is said.
+    let mut command = lab(folder.path(), &words);
+    assert_ok(&run(command.env("PATH", "/nowhere")));
+    let md = text(folder.path(), "report.md");
+    assert!(md.contains("skipped: valgrind is not on this machine"), "{md}");
+    assert!(md.contains("functions skipped: perf is not on this machine"), "{md}");
+    let mut command = lab(folder.path(), &["run", "connection-locks", "--quick"]);
+    assert_ok(&run(command.env("PATH", "/nowhere")));
+    assert!(text(folder.path(), "report.md").contains("skipped: valgrind is not on this machine"));
+    let nothing = run(&mut lab(folder.path(), &["run", "hot-table", "--rounds=0"]));
+    assert!(!nothing.ok && nothing.err.contains("without --count"), "{}", nothing.err);
+    assert_nothing_is_left(folder.path());
+}
+
+#[test]
+fn kinds_of_latches() {
+    let folder = TempDir::new();
+    let words = [&["run", "latch-kinds", "--users=1,3"], &SHORT[..]].concat();
+    assert_ok(&run(&mut lab(folder.path(), &words)));
+    for chart in ["latch-kinds/kinds-0.svg", "latch-kinds/kinds-1.svg"] {
+        assert_eq!(series(&text(folder.path(), chart)).len(), 5, "{chart}");
+    }
+    let findings = csv(&text(folder.path(), "latch-kinds/findings.csv"));
+    assert_eq!(findings.len(), 9, "{findings:?}");
+}
+
+#[test]
 fn what_is_not_there_is_refused_with_its_reason() {
     let folder = TempDir::new();
     for (arguments, reason) in [
@@ -308,6 +363,93 @@ fn a_server_that_runs_already_is_measured_and_its_death_is_told() {
     assert!(error.contains("2013") || error.contains("2002"), "{error}");
     assert!(text(folder.path(), "report.md").contains("ended early"));
     assert_nothing_is_left(folder.path());
+}
+
+/// Queries a second of the cells of a run, by workload. The client has cores of its own, so that the server's are the limit: the own
+/// driver takes a third of the user time that sysbench does.
+fn driven(folder: &Path, driver: &str) -> BTreeMap<String, f64> {
+    let words = [
+        "--workload=point-select,point-select-hot,read-only",
+        "--pin=apart",
+        "--users=8",
+        "--seconds=4",
+        "--warm-up=1",
+        "--rounds=1",
+        "--rows=10000",
+    ];
+    let driver = format!("--driver={driver}");
+    let words = [&["run", "hot-table", &driver], &words[..]].concat();
+    assert_ok(&run(&mut lab(folder, &words)));
+    let mut lines = csv(&text(folder, "hot-table/cells.csv"));
+    let heads = lines.remove(0);
+    let place = |name: &str| heads.iter().position(|head| head == name).unwrap();
+    let (workload, qps) = (place("workload"), place("qps"));
+    lines.iter().map(|line| (line[workload].clone(), line[qps].parse().unwrap())).collect()
+}
+
+/// The same cells, driven by the lab's own threads and by sysbench in turns.
+#[test]
+#[ignore = "a benchmark; soak runs it"]
+fn the_own_driver_agrees_with_sysbench() {
+    const ROUNDS: usize = 6;
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        testkit::skip("client and server apart take two cores");
+        return;
+    }
+    let folder = TempDir::new();
+    let (mut own, mut stock) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let mut order = [("own", &mut own), ("sysbench", &mut stock)];
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for (driver, runs) in order {
+            runs.push(driven(folder.path(), driver));
+        }
+    }
+    let median = |runs: &[BTreeMap<String, f64>], workload: &str| {
+        let mut all: Vec<f64> = runs.iter().map(|run| run[workload]).collect();
+        all.sort_by(f64::total_cmp);
+        f64::midpoint(all[ROUNDS / 2 - 1], all[ROUNDS / 2])
+    };
+    let ratios = ["point-select", "point-select-hot", "read-only"].map(|workload| {
+        let ratio = median(&own, workload) / median(&stock, workload);
+        println!("{workload}: own driver by sysbench: QPS {ratio:.3}");
+        ratio
+    });
+    assert!(
+        ratios.iter().all(|ratio| (0.9..=1.1).contains(ratio)),
+        "{ratios:?}\n{own:?}\n{stock:?}"
+    );
+}
+
+/// What the server does for a transaction, counted: no clock says whether both drivers ask the same.
+#[test]
+#[ignore = "a benchmark; soak runs it"]
+fn the_own_driver_asks_what_sysbench_asks() {
+    // A workload, sysbench's script of it, and the queries of a transaction.
+    const WORKLOADS: [(&str, &str, f64); 4] = [
+        ("point-select", "oltp_point_select", 1.0),
+        ("read-only", "oltp_read_only", 16.0),
+        ("read-write", "oltp_read_write", 20.0),
+        ("update-index", "oltp_update_index", 1.0),
+    ];
+    let folder = TempDir::new();
+    let names = WORKLOADS.map(|(workload, ..)| workload).join(",");
+    let words = ["run", "hot-table", "--rounds=0", "--count=instructions", "--workload", &names];
+    assert_ok(&run(&mut lab(folder.path(), &words)));
+    let lines = csv(&text(folder.path(), "hot-table/counts.csv"));
+    let mut stock = CountedServer::start(&Server::with());
+    for (workload, script, queries) in WORKLOADS {
+        let line = lines.iter().find(|line| line[2] == workload).unwrap();
+        let own: f64 = line[3].parse().unwrap();
+        let stock = stock.sysbench_event(script, "auto").statement / queries;
+        let ratio = own / stock;
+        println!(
+            "{workload}: instructions of a query: own {own:.0}, sysbench {stock:.0}: {ratio:.3}"
+        );
+        assert!((0.9..=1.1).contains(&ratio), "{workload}: {own} {stock}");
+    }
 }
 
 /// All of them: minutes. In the soak.

@@ -136,7 +136,8 @@ impl Browser {
     /// # Panics
     /// When the browser does not answer.
     pub fn document(&mut self) -> String {
-        self.text("document.documentElement.outerHTML")
+        // Between two pages there is none.
+        self.text("(document.documentElement || {outerHTML: ''}).outerHTML")
     }
 
     /// Moves the mouse to a place of the page, in pixels.

@@ -62,10 +62,10 @@ const ALONE: [Campaign; 12] = [
         arguments: &["--ignored"],
         variables: &[("LIMPID_NAMES", "1000000")],
     },
-    // Every experiment. It drives load, so nothing else runs beside it.
+    // Every experiment, and the own driver beside sysbench. They drive load, so nothing else runs beside them.
     Campaign {
         of: &["--test", "lab"],
-        arguments: &["--ignored", "every_experiment_ends", "--test-threads=1"],
+        arguments: &["--ignored", "--test-threads=1"],
         variables: &[],
     },
     Campaign { of: &["--test", "batches"], arguments: &[], variables: &[("LIMPID_SEEDS", "200")] },
@@ -118,7 +118,8 @@ const BESIDE_A_PEER: [Campaign; 8] = [
 /// The binaries without instruments, and without those of latches: each is built, and answers as recorded.
 fn other_builds() -> Result<(Tally, bool), String> {
     let (mut tally, mut good) = (Tally::default(), true);
-    for (name, features) in pfs_levels::BINARIES.iter().filter(|(_, features)| !features.is_empty())
+    for (name, _, features) in
+        pfs_levels::BINARIES.iter().filter(|(_, _, features)| !features.is_empty())
     {
         let binary = pfs_levels::build(name, features)?;
         let mut command = cargo(&["test", "--release", "--test", "golden", "--", "--ignored"]);

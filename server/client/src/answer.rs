@@ -11,6 +11,9 @@ pub const LOST: u16 = 2013;
 /// The server sent what is no answer.
 pub const NOT_UNDERSTOOD: u16 = 2027;
 
+/// The first byte of a packet that tells an error.
+pub(crate) const ERROR: u8 = 0xff;
+
 /// Why a statement failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -30,6 +33,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl From<Failure> for String {
+    fn from(failure: Failure) -> String {
+        failure.to_string()
+    }
+}
+
 impl From<Malformed> for Failure {
     fn from(malformed: Malformed) -> Failure {
         Failure::own(NOT_UNDERSTOOD, malformed.0)
@@ -43,19 +52,19 @@ impl Failure {
     }
 
     /// Reads an error packet.
-    pub(crate) fn of(packet: &[u8]) -> Failure {
+    pub fn of(packet: &[u8]) -> Failure {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match packet {
-            [_, low, high, b'#', rest @ ..] if rest.len() >= 5 => Failure {
+            [ERROR, low, high, b'#', rest @ ..] if rest.len() >= 5 => Failure {
                 number: u16::from_le_bytes([*low, *high]),
                 state: text(&rest[..5]),
                 text: text(&rest[5..]),
             },
             // Before the login there is no SQLSTATE.
-            [_, low, high, rest @ ..] => {
+            [ERROR, low, high, rest @ ..] => {
                 Failure::own(u16::from_le_bytes([*low, *high]), text(rest))
             }
-            _ => Failure::own(LOST, "the connection ended"),
+            _ => Failure::own(NOT_UNDERSTOOD, "neither an answer nor an error"),
         }
     }
 
@@ -103,6 +112,11 @@ impl Rows {
         let cell = self.rows.get(row).and_then(|row| row.get(column));
         cell.and_then(Option::as_ref)
             .map_or_else(String::new, |bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// A cell as a number; 0 where it is none.
+    pub fn number(&self, row: usize, column: usize) -> f64 {
+        self.text(row, column).parse().unwrap_or(0.0)
     }
 
     /// The rows as text; NULL is empty.

@@ -1,11 +1,16 @@
 //! Where a server listens and who logs in, as one line of text.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The port of a server that is named by its host alone.
 const PORT: u16 = 3306;
 
-/// `socket=PATH` or `host=NAME port=N`, then `user=`, `password=`, `name=`, `pid=` where they are not the usual.
+/// How long a server of another machine may take to accept a connection, unless the caller says otherwise.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+/// `socket=PATH` or `host=NAME port=N`, then `user=`, `password=`, `name=`, `pid=` where they are not the usual, and
+/// `get-server-public-key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dsn {
     /// Its Unix socket; it goes before the host.
@@ -16,6 +21,10 @@ pub struct Dsn {
     pub user: String,
     /// Its password; often empty.
     pub password: String,
+    /// The key that seals the password may come from another machine.
+    pub takes_key: bool,
+    /// How long to wait for a connection over a network.
+    pub connect_wait: Duration,
     /// What the server is called in tables.
     pub name: Option<String>,
     /// Its process, where it is on this machine.
@@ -30,6 +39,8 @@ impl Dsn {
             host: None,
             user: "root".into(),
             password: String::new(),
+            takes_key: false,
+            connect_wait: CONNECT_WAIT,
             name: None,
             pid: None,
         }
@@ -45,9 +56,13 @@ impl Dsn {
         for field in text.split_whitespace() {
             let bad = || {
                 format!(
-                    "{field}: a server is socket=PATH or host=NAME port=N, then user=, password=, name=, pid="
+                    "{field}: a server is socket=PATH or host=NAME port=N, then user=, password=, name=, pid=, get-server-public-key"
                 )
             };
+            if field == "get-server-public-key" {
+                dsn.takes_key = true;
+                continue;
+            }
             let (key, value) = field.split_once('=').ok_or_else(bad)?;
             match key {
                 "socket" => dsn.socket = Some(value.into()),
@@ -86,7 +101,9 @@ mod tests {
         let dsn = Dsn::parse("socket=/s user=probe password=x name=MySQL pid=7").unwrap();
         assert_eq!(dsn.place(), "/s");
         assert_eq!((dsn.user.as_str(), dsn.pid), ("probe", Some(7)));
-        let dsn = Dsn::parse("host=127.0.0.1 port=3307").unwrap();
+        assert!(!dsn.takes_key);
+        let dsn = Dsn::parse("host=127.0.0.1 port=3307 get-server-public-key").unwrap();
+        assert!(dsn.takes_key);
         assert_eq!((dsn.place().as_str(), dsn.user.as_str()), ("127.0.0.1:3307", "root"));
         for wrong in ["user=root", "socket=/s usr=x", "host=h port=many", "/s"] {
             assert!(Dsn::parse(wrong).is_err(), "{wrong}");

@@ -2,6 +2,7 @@
 
 use crate::answer::{Done, Failure};
 use crate::connection::Client;
+use std::io::{Read, Write};
 use stdx::bytes::Reader;
 use wire::{Malformed, lenenc};
 
@@ -28,7 +29,7 @@ pub struct Statement {
     is_bound: bool,
 }
 
-impl Client {
+impl<S: Read + Write> Client<S> {
     /// Prepares a statement.
     ///
     /// # Errors

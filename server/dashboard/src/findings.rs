@@ -1,34 +1,17 @@
 //! What the doctor says, as a panel.
 
 use crate::markup::{Table, line};
-use doctor::{Finding, Query, QueryError, Row, examine};
+use doctor::{Finding, examine};
 use session::Inside;
 
 const TEXT_CHARS_MAX: usize = 300;
-
-/// The server's own session, as the doctor asks it.
-struct Asked<'s>(&'s mut Inside);
-
-impl Query for Asked<'_> {
-    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, QueryError> {
-        self.0.rows(sql).map(|table| table.rows).map_err(|text| {
-            // "1146: Table ... doesn't exist"
-            let number = text.split_once(':').and_then(|(number, _)| number.parse().ok());
-            number
-                .map_or(QueryError::Lost(text.clone()), |number| QueryError::Refused(number, text))
-        })
-    }
-}
 
 /// Examines the server.
 ///
 /// # Errors
 /// It could not be asked.
 pub fn panel(inside: &mut Inside) -> Result<String, String> {
-    let report = examine(&mut Asked(inside)).map_err(|error| match error {
-        QueryError::Refused(_, text) | QueryError::Lost(text) => text,
-    })?;
-    Ok(shown(&report.findings))
+    Ok(shown(&examine(inside)?.findings))
 }
 
 fn shown(findings: &[Finding]) -> String {

@@ -9,7 +9,7 @@
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use session::{Inside, Server};
+use session::{Server, inside};
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -94,10 +94,10 @@ impl Gate {
         if self.knows(&hash).await {
             return Ok(());
         }
-        let came = Inside::log_in(&self.server, from, user, password);
+        let came = inside::log_in(&self.server, from, user, password);
         let went = match came {
-            Err(text) => Err(refusal(StatusCode::UNAUTHORIZED, text)),
-            Ok(inside) if !inside.may_watch() => {
+            Err(failure) => Err(refusal(StatusCode::UNAUTHORIZED, failure)),
+            Ok(inside) if !inside.stream().may_watch() => {
                 let why = "The account needs PROCESS, and SELECT on performance_schema.";
                 Err(refusal(StatusCode::FORBIDDEN, why))
             }

@@ -6,7 +6,8 @@
 use crate::markup::{Table as Html, age, line};
 use crate::sample::class_of;
 use chart::{Chart, Series, XTicks, si};
-use session::{Inside, Table};
+use client::Rows;
+use session::Inside;
 use std::collections::BTreeMap;
 
 /// Longest range, in minutes: what the history keeps.
@@ -81,7 +82,7 @@ pub fn panel(inside: &mut Inside, range: Range) -> Result<String, String> {
     let step = (range.seconds() / u64::from(POINTS)).max(1);
     let of_range =
         format!("SAMPLE_TIME > FROM_UNIXTIME({begin}) AND SAMPLE_TIME <= FROM_UNIXTIME({end})");
-    let counts = inside.rows(&format!(
+    let counts = inside.query(&format!(
         "SELECT CEILING(UNIX_TIMESTAMP(SAMPLE_TIME) / {step}) * {step}, COALESCE(EVENT_NAME, ''), COUNT(*) / {step} \
          FROM performance_schema.limpid_session_samples WHERE {of_range} GROUP BY 1, 2"
     ))?;
@@ -92,12 +93,12 @@ pub fn panel(inside: &mut Inside, range: Range) -> Result<String, String> {
             range.minutes
         ));
     }
-    let waits = inside.rows(&format!(
+    let waits = inside.query(&format!(
         "SELECT COUNT(*), COALESCE(EVENT_NAME, 'running'), CONCAT_WS('.', OBJECT_SCHEMA, OBJECT_NAME, INDEX_NAME), \
          MAX(SQL_TEXT) FROM performance_schema.limpid_session_samples WHERE {of_range} \
          GROUP BY EVENT_NAME, OBJECT_SCHEMA, OBJECT_NAME, INDEX_NAME, DIGEST ORDER BY 1 DESC LIMIT {ROWS}"
     ))?;
-    let blockers = inside.rows(&format!(
+    let blockers = inside.query(&format!(
         "SELECT COUNT(*), COUNT(DISTINCT v.PROCESSLIST_ID), b.PROCESSLIST_ID, b.USER, b.COMMAND, \
          MAX(b.TRANSACTION_SECONDS), MAX(b.SQL_TEXT) FROM performance_schema.limpid_session_samples v \
          JOIN performance_schema.limpid_session_samples b \
@@ -111,7 +112,7 @@ pub fn panel(inside: &mut Inside, range: Range) -> Result<String, String> {
 }
 
 /// The active sessions by class of wait, on an average of each step.
-fn drawn(counts: &Table, minutes: u32, (begin, end, step): (u64, u64, u64)) -> String {
+fn drawn(counts: &Rows, minutes: u32, (begin, end, step): (u64, u64, u64)) -> String {
     let mut classes: BTreeMap<String, BTreeMap<u64, f64>> = BTreeMap::new();
     for row in 0..counts.rows.len() {
         let event = counts.text(row, 1);
@@ -141,7 +142,7 @@ fn drawn(counts: &Table, minutes: u32, (begin, end, step): (u64, u64, u64)) -> S
     chart.stacked_area()
 }
 
-fn wait_table(waits: &Table) -> String {
+fn wait_table(waits: &Rows) -> String {
     let mut table = Html::new(&["seconds", "waited for", "of", "statement"]);
     for row in 0..waits.rows.len() {
         table.row(&[
@@ -154,7 +155,7 @@ fn wait_table(waits: &Table) -> String {
     table.end()
 }
 
-fn blocker_table(blockers: &Table) -> String {
+fn blocker_table(blockers: &Rows) -> String {
     if blockers.rows.is_empty() {
         return "<p class=\"none\">Nobody was in another's way.</p>".into();
     }
@@ -197,7 +198,7 @@ mod tests {
             row("130", "wait/io/file/a/c", "0.5"),
             row("120", "idle", "1"),
         ];
-        let svg = drawn(&Table { rows }, 1, (100, 130, 10));
+        let svg = drawn(&Rows { rows, ..Rows::default() }, 1, (100, 130, 10));
         assert!(svg.contains("data-points=\"110,0 120,0 130,1.5\""), "{svg}");
         assert!(svg.contains("data-points=\"110,0 120,0 130,2\""), "{svg}");
         assert!(svg.contains("idle, in somebody"), "{svg}");

@@ -3,7 +3,8 @@
 //! 1. The graph has waits for rows and for metadata; its nodes are session slots. 2. A wait that ends between the look at
 //! the graph and the statements behind it loses its words, not its place.
 
-use session::{Inside, Server, Table};
+use client::Rows;
+use session::{Inside, Server};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Sessions that are shown.
@@ -68,7 +69,7 @@ pub fn read(server: &Server, inside: &mut Inside) -> Result<Vec<Waiter>, String>
 
 fn describe(waiters: &mut [Waiter], inside: &mut Inside) -> Result<(), String> {
     let ids: Vec<String> = waiters.iter().map(|w| w.connection.to_string()).collect();
-    let sessions = inside.rows(&format!(
+    let sessions = inside.query(&format!(
         "SELECT t.PROCESSLIST_ID, t.THREAD_ID, CONCAT(t.PROCESSLIST_USER, '@', t.PROCESSLIST_HOST), t.PROCESSLIST_COMMAND, \
          t.PROCESSLIST_TIME, COALESCE(t.PROCESSLIST_INFO, s.SQL_TEXT) FROM performance_schema.threads t \
          LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID \
@@ -76,7 +77,7 @@ fn describe(waiters: &mut [Waiter], inside: &mut Inside) -> Result<(), String> {
          WHERE t.PROCESSLIST_ID IN ({})",
         ids.join(", ")
     ))?;
-    let ages = inside.rows(
+    let ages = inside.query(
         "SELECT trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, trx_started, NOW()) FROM information_schema.INNODB_TRX",
     )?;
     let ages: HashMap<u64, f64> =
@@ -98,16 +99,16 @@ fn describe(waiters: &mut [Waiter], inside: &mut Inside) -> Result<(), String> {
 
 /// The locks that are waited for, by thread.
 fn awaited(inside: &mut Inside) -> Result<HashMap<u64, Vec<String>>, String> {
-    let rows = inside.rows(
+    let rows = inside.query(
         "SELECT THREAD_ID, CONCAT(LOCK_MODE, ' on a row of ', OBJECT_SCHEMA, '.', OBJECT_NAME, ', index ', INDEX_NAME, \
          COALESCE(CONCAT(', key ', LOCK_DATA), '')) FROM performance_schema.data_locks WHERE LOCK_STATUS = 'WAITING'",
     )?;
-    let metadata = inside.rows(
+    let metadata = inside.query(
         "SELECT OWNER_THREAD_ID, CONCAT(LOCK_TYPE, ' on ', LOWER(OBJECT_TYPE), ' ', COALESCE(CONCAT(OBJECT_SCHEMA, '.'), ''), \
          COALESCE(OBJECT_NAME, '')) FROM performance_schema.metadata_locks WHERE LOCK_STATUS = 'PENDING'",
     )?;
     let mut all: HashMap<u64, Vec<String>> = HashMap::new();
-    let mut take = |table: &Table| {
+    let mut take = |table: &Rows| {
         for row in 0..table.rows.len() {
             all.entry(table.number(row, 0) as u64).or_default().push(table.text(row, 1));
         }

@@ -15,7 +15,7 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream;
-use session::{Inside, Server};
+use session::{Server, inside};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -176,7 +176,8 @@ async fn panel(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> R
 /// What was waited for in a range of time, by a session that ends with the answer.
 async fn history_page(State(shared): State<Arc<Shared>>, uri: Uri) -> Response {
     let range = Range::of_query(uri.query().unwrap_or_default());
-    let read = Inside::unlimited(&shared.server, USER)
+    let read = inside::unlimited(&shared.server, USER)
+        .map_err(String::from)
         .and_then(|mut inside| history::page(&mut inside, range));
     match read {
         Ok(body) => html(HISTORY.replacen("<!--history-->", &body, 1)),

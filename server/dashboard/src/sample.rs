@@ -7,7 +7,8 @@
 use crate::history::Range;
 use crate::locks::{self, Waiter};
 use crate::{findings, history};
-use session::{Inside, Server, Table};
+use client::Rows;
+use session::{Inside, Server, inside};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ const KNOWN_MAX: usize = 500;
 const SECOND_PS: f64 = 1e12;
 
 /// Background threads wait in these for something to do: that is rest, and no chart of waits shows it.
-pub const RESTS: [&str; 8] = [
+pub const RESTS: [&str; 9] = [
     "wait/synch/cond/innodb/log_governor",
     "wait/synch/cond/innodb/log_wants_checkpoint",
     "wait/synch/cond/innodb/page_cleaner_cond",
@@ -37,6 +38,7 @@ pub const RESTS: [&str; 8] = [
     "wait/synch/cond/limpid/background_stop",
     "wait/synch/cond/limpid/recovery_feed",
     "wait/synch/cond/limpid/redo_read_ahead",
+    "wait/synch/cond/limpid/ticker",
     "wait/synch/cond/sql/COND_thread_cache",
 ];
 
@@ -242,15 +244,15 @@ impl Sampler {
     fn read(&mut self) -> Result<Sample, String> {
         let mut inside = match self.inside.take() {
             Some(inside) => inside,
-            None => Inside::unlimited(&self.server, USER)?,
+            None => inside::unlimited(&self.server, USER)?,
         };
-        let waits = inside.rows(
+        let waits = inside.query(
             "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_global_by_event_name \
              WHERE COUNT_STAR > 0",
         )?;
         let at_s = host::clock::unix_micros() as f64 / 1e6;
         let figures = figures(&mut inside)?;
-        let digests = inside.rows(&format!(
+        let digests = inside.query(&format!(
             "SELECT SCHEMA_NAME, DIGEST, DIGEST_TEXT, COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT, \
              SUM_ERRORS, UNIX_TIMESTAMP(FIRST_SEEN) FROM performance_schema.events_statements_summary_by_digest \
              ORDER BY LAST_SEEN DESC LIMIT {DIGESTS_MAX}"
@@ -265,7 +267,7 @@ impl Sampler {
     }
 
     /// What each statement did since it was seen last; of one that is new, all that it did since the sample before.
-    fn statements(&mut self, digests: &Table) -> Vec<(Arc<Key>, Executions)> {
+    fn statements(&mut self, digests: &Rows) -> Vec<(Arc<Key>, Executions)> {
         let before_s = self.samples.back().map(|sample| sample.at_s);
         let mut ran = Vec::new();
         for row in 0..digests.rows.len() {
@@ -296,7 +298,7 @@ impl Sampler {
 /// Status variables of the panels, with the length of the history list.
 fn figures(inside: &mut Inside) -> Result<HashMap<&'static str, f64>, String> {
     let names = FIGURES.join("', '");
-    let table = inside.rows(&format!(
+    let table = inside.query(&format!(
         "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('{names}')"
     ))?;
     let mut figures = HashMap::new();
@@ -306,7 +308,7 @@ fn figures(inside: &mut Inside) -> Result<HashMap<&'static str, f64>, String> {
             figures.insert(*name, table.number(row, 1));
         }
     }
-    let history = inside.rows(
+    let history = inside.query(
         "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'",
     )?;
     figures.insert(HISTORY, history.number(0, 0));
@@ -314,7 +316,7 @@ fn figures(inside: &mut Inside) -> Result<HashMap<&'static str, f64>, String> {
 }
 
 /// The waits of each class, without rests.
-fn by_class(table: &Table) -> BTreeMap<String, Waits> {
+fn by_class(table: &Rows) -> BTreeMap<String, Waits> {
     let mut classes: BTreeMap<String, Waits> = BTreeMap::new();
     for row in 0..table.rows.len() {
         let name = table.text(row, 0);

@@ -114,10 +114,10 @@ pub mod session;
 mod startup;
 
 // Sessions of the server with itself.
-mod inside;
+pub mod inside;
 
 pub use accounts::make_password;
-pub use inside::{Inside, Table, root_is_open};
+pub use inside::{Inside, root_is_open};
 pub use login::Peer;
 pub use net::Net;
 pub use process::{Host, QueryLog, Severity};

@@ -1,11 +1,13 @@
 //! The command line: whom to ask, how to answer, and what the exit code says.
 
-use crate::client::{Client, Target};
-use crate::{QueryError, RULES, Report, examine};
+use crate::text::shown;
+use crate::{RULES, Report, examine};
 use clap::{ArgAction, Parser};
+use client::{Client, Dsn, Failure};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Something is wrong.
 pub const EXIT_FINDINGS: u8 = 1;
@@ -71,7 +73,7 @@ pub fn answer(arguments: &[String], out: &mut dyn Write) -> u8 {
         return written(lines.and_then(|()| out.flush()), 0);
     }
     match asked(&cli) {
-        Err(QueryError::Lost(why) | QueryError::Refused(_, why)) => fail(&why),
+        Err(failure) => fail(&shown(failure.text.as_bytes())),
         Ok(report) if report.skipped.len() == RULES.len() => {
             let why = report.skipped.first().map_or("", |skipped| &skipped.why);
             fail(&format!("no rule could be asked: {why}"))
@@ -87,14 +89,17 @@ pub fn answer(arguments: &[String], out: &mut dyn Write) -> u8 {
     }
 }
 
-fn asked(cli: &Cli) -> Result<Report, QueryError> {
-    let target = match &cli.socket {
-        Some(path) => Target::Socket(path.clone()),
-        None => Target::Tcp(cli.host.clone(), cli.port),
+fn asked(cli: &Cli) -> Result<Report, Failure> {
+    let dsn = Dsn {
+        socket: cli.socket.clone(),
+        host: Some((cli.host.clone(), cli.port)),
+        user: cli.user.clone(),
+        password: cli.password.clone(),
+        takes_key: cli.get_server_public_key,
+        connect_wait: Duration::from_secs(cli.connect_timeout),
+        ..Dsn::at("")
     };
-    let mut client = Client::connect(&target, cli.connect_timeout)?;
-    client.log_in(&cli.user, &cli.password, cli.get_server_public_key)?;
-    examine(&mut client)
+    examine(&mut Client::connect(&dsn)?)
 }
 
 /// The code, unless the answer could not be written; a closed pipe is no mistake.

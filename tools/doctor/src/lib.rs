@@ -1,41 +1,39 @@
 //! `limpid doctor`: what is wrong with a running server, by which figures, and which statement changes it.
 //!
 //! Reading order: [`Query`] (whom the rules ask), `rules` (one entry for each thing that can be wrong), `report` (text and
-//! JSON), `client` (the socket, for the command line), `cli`.
+//! JSON), `cli`.
 //!
 //! 1. Nothing is changed: every rule asks one SELECT. 2. A rule whose table or variable the server does not have, or does not
 //! show to this account, is named as skipped; it finds nothing by that. 3. What comes from the server is shown as text: no
 //! control character of it reaches a terminal.
 
 mod cli;
-mod client;
 mod report;
 mod rules;
 mod text;
 
 pub use cli::{EXIT_FINDINGS, EXIT_NOT_REACHED, answer, main};
-pub use client::{Client, Target};
 pub use rules::RULES;
+
+use client::{Client, Failure};
+use std::io::{Read, Write};
 
 /// A row of an answer: its values as text, `None` is NULL.
 pub type Row = Vec<Option<Vec<u8>>>;
-
-/// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueryError {
-    /// The server refused the statement: number and text.
-    Refused(u16, String),
-    /// There is no server any more.
-    Lost(String),
-}
 
 /// Who answers the statements of the rules.
 pub trait Query {
     /// The rows of a statement that has some.
     ///
     /// # Errors
-    /// See [`QueryError`].
-    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, QueryError>;
+    /// The server's; that there is no server any more.
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Failure>;
+}
+
+impl<S: Read + Write> Query for Client<S> {
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Failure> {
+        self.query(sql).map(|answer| answer.rows)
+    }
 }
 
 /// Something that is wrong.
@@ -73,7 +71,7 @@ pub struct Report {
 ///
 /// # Errors
 /// The server went away.
-pub fn examine(server: &mut impl Query) -> Result<Report, QueryError> {
+pub fn examine(server: &mut impl Query) -> Result<Report, Failure> {
     let mut report = Report::default();
     for rule in RULES {
         match rule.ask(server) {
@@ -81,7 +79,7 @@ pub fn examine(server: &mut impl Query) -> Result<Report, QueryError> {
             Err(rules::Unasked::Skipped(why)) => {
                 report.skipped.push(Skipped { rule: rule.name, why });
             }
-            Err(rules::Unasked::Lost(why)) => return Err(QueryError::Lost(why)),
+            Err(rules::Unasked::Lost(failure)) => return Err(failure),
         }
     }
     Ok(report)

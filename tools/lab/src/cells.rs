@@ -66,10 +66,10 @@ pub fn run(
     let wanted = Wanted {
         tables: cells.tables,
         rows: plan.rows(cells),
-        stress: cells.workloads.iter().any(|workload| workload.is_stress()),
+        stress: plan.workloads(cells).iter().any(|workload| workload.is_stress()),
     };
     let mut run = Run { plan, cells, progress, servers: Vec::new(), plots: Vec::new(), wanted };
-    outcome.workloads = cells.workloads.iter().map(|workload| workload.name()).collect();
+    outcome.workloads = plan.workloads(cells).iter().map(|workload| workload.name()).collect();
     run.columns(outcome)?;
     if run.plots.is_empty() {
         return Err("no setting of it can be had".into());
@@ -121,6 +121,7 @@ impl Run<'_> {
         setting: Setting,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
+        let setting = Setting { pin: self.plan.pin.unwrap_or(setting.pin), ..setting };
         let (name, skipped) =
             (subject.name(), format!("{}: setting {:?} skipped", subject.name(), setting.name));
         let cores = match setting.pin.cores(&pin::available()) {
@@ -188,26 +189,14 @@ impl Run<'_> {
         Ok(self.servers.len() - 1)
     }
 
-    /// Does what a setting says; the inner error is what the server does not have.
     fn set(&mut self, server: usize, setting: &Setting) -> Result<Result<(), String>, String> {
         let Started { server, control, .. } = &mut self.servers[server];
-        let resets = setting.resets.iter().map(|sql| (sql, true));
-        for (sql, is_reset) in resets.chain(setting.sql.iter().map(|sql| (sql, false))) {
-            if let Some(variable) = variable_of(sql) {
-                server.remember(control, variable);
-            }
-            match control.run(sql) {
-                Ok(_) => {}
-                Err(failure) if failure.is_lost() => return Err(server.told(&failure)),
-                Err(failure) if is_reset && failure.number == UNKNOWN_VARIABLE => {}
-                Err(failure) => return Ok(Err(format!("`{sql}`: {failure}"))),
-            }
-        }
-        Ok(Ok(()))
+        apply(server, control, setting)
     }
 
     fn rounds(&mut self, outcome: &mut Outcome, csv: &mut Csv) -> Result<(), String> {
-        let (users, workloads) = (self.plan.users(self.cells), self.cells.workloads.len());
+        let users = self.plan.users(self.cells);
+        let workloads = self.plan.workloads(self.cells).len();
         let steps = users.len() * workloads * self.plots.len() * self.plan.rounds as usize;
         self.progress.expect(steps as u64);
         for round in 1..=self.plan.rounds {
@@ -234,7 +223,7 @@ impl Run<'_> {
     /// Measures one cell.
     fn cell(&mut self, mut cell: Cell, outcome: &Outcome) -> Result<Cell, String> {
         let label = &outcome.columns[cell.column].label;
-        let workload = self.cells.workloads[cell.workload];
+        let workload = self.plan.workloads(self.cells)[cell.workload];
         self.progress.say(&format!(
             "{label}, {}, {} users, round {}",
             workload.name(),
@@ -301,8 +290,32 @@ impl Run<'_> {
     }
 }
 
+/// Does what a setting says; the inner error is what the server does not have.
+///
+/// # Errors
+/// The server went away.
+pub fn apply(
+    server: &mut Server,
+    control: &mut Client,
+    setting: &Setting,
+) -> Result<Result<(), String>, String> {
+    let resets = setting.resets.iter().map(|sql| (sql, true));
+    for (sql, is_reset) in resets.chain(setting.sql.iter().map(|sql| (sql, false))) {
+        if let Some(variable) = variable_of(sql) {
+            server.remember(control, variable);
+        }
+        match control.run(sql) {
+            Ok(_) => {}
+            Err(failure) if failure.is_lost() => return Err(server.told(&failure)),
+            Err(failure) if is_reset && failure.number == UNKNOWN_VARIABLE => {}
+            Err(failure) => return Ok(Err(format!("`{sql}`: {failure}"))),
+        }
+    }
+    Ok(Ok(()))
+}
+
 /// Whether a setting is one of a subject: a build of its own, or whatever is measured.
-fn is_for(setting: &Setting, subject: &Subject) -> bool {
+pub fn is_for(setting: &Setting, subject: &Subject) -> bool {
     let name = subject.name();
     match setting.build {
         "" => !is_build(&name),

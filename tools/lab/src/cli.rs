@@ -1,7 +1,10 @@
 //! The words of the command line.
 
+use crate::counts::Count;
+use crate::pin::Pin;
 use crate::plan::{Driver, Plan};
 use crate::server::Subject;
+use crate::workload::Workload;
 use clap::{Args, Parser, Subcommand};
 use client::Dsn;
 use std::path::PathBuf;
@@ -56,9 +59,18 @@ pub struct How {
     /// Seconds before each measurement (30; with --quick 0.2).
     #[arg(long, value_parser = seconds)]
     warm_up: Option<Duration>,
-    /// Rounds, each second one backwards through the settings (6; with --quick 4).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Rounds, each second one backwards through the settings (6; with --quick 4); 0 with --count: nothing by the clock.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1000))]
     rounds: Option<u32>,
+    /// Workloads instead of the experiment's; nothing is concluded from them.
+    #[arg(long = "workload", value_enum, value_delimiter = ',')]
+    workloads: Option<Vec<Workload>>,
+    /// Cores of server and client, instead of what the settings say.
+    #[arg(long, value_enum)]
+    pin: Option<Pin>,
+    /// What is counted as well, for each setting and workload: instructions and allocations of a query, processor time by function.
+    #[arg(long = "count", value_enum, value_delimiter = ',')]
+    counts: Vec<Count>,
     /// Rows of a table instead of the experiment's.
     #[arg(long, value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     rows: Option<u32>,
@@ -86,11 +98,14 @@ impl How {
     /// The plan of these words.
     ///
     /// # Errors
-    /// This executable cannot be found.
+    /// This executable cannot be found; nothing would be measured.
     pub fn plan(&self, command: String) -> Result<Plan, String> {
         let or = |given: Option<Duration>, whole: f64, quick: f64| {
             given.unwrap_or(Duration::from_secs_f64(if self.quick { quick } else { whole }))
         };
+        if self.rounds == Some(0) && self.counts.is_empty() {
+            return Err("--rounds 0 measures nothing without --count".into());
+        }
         let mut subjects: Vec<Subject> = self.binaries.iter().map(|b| Subject::binary(b)).collect();
         if subjects.iter().all(|s| crate::cells::is_build(&s.name())) {
             let path = std::env::current_exe().map_err(|e| format!("this executable: {e}"))?;
@@ -107,6 +122,9 @@ impl How {
             length: or(self.seconds, 60.0, 0.8).max(Duration::from_millis(50)),
             rounds: self.rounds.unwrap_or(if self.quick { 4 } else { 6 }),
             users,
+            workloads: self.workloads.clone(),
+            pin: self.pin,
+            counts: self.counts.clone(),
             quick: self.quick,
             rows: self.rows,
             driver: self.driver,

@@ -1,7 +1,8 @@
 //! `limpid lab`: the experiments and charts of the literature, repeated with one command.
 //!
 //! Reading order: [`cli`] and [`plan`] (what is asked for), [`seeds`] (40 figures of the literature), [`experiments`] (a table of
-//! declarations), [`cells`] (rounds of load on servers), [`loops`] and [`recovery`] (programs of their own); below them [`server`], [`data`],
+//! declarations), [`cells`] (rounds of load on servers), [`counts`] (what is counted on request), [`loops`], [`recovery`],
+//! [`connection_locks`] and [`kinds`] (programs of their own); below them [`server`], [`counted`], [`functions`], [`data`],
 //! [`workload`], [`beside`] and [`trace`], [`driver`] and [`sysbench`], [`sampler`], [`machine`], [`pin`]; above them [`stats`], [`verdict`], [`report`].
 //!
 //! 1. Servers that are started are ended, whatever happens; their folders go with them. 2. A report on disk is valid at any time, also
@@ -10,10 +11,15 @@
 mod beside;
 mod cells;
 mod cli;
+mod connection_locks;
+mod counted;
+mod counts;
 mod data;
 mod driver;
 mod experiments;
+mod functions;
 mod interrupt;
+mod kinds;
 mod loops;
 mod machine;
 mod outcome;
@@ -183,10 +189,15 @@ fn one(
     match &outcome.experiment.kind {
         Kind::Cells(cells) => {
             let mut csv = Csv::open(folder)?;
-            cells::run(plan, cells, outcome, &mut csv, progress)
+            if plan.rounds > 0 {
+                cells::run(plan, cells, outcome, &mut csv, progress)?;
+            }
+            counts::run(plan, cells, outcome, folder, progress)
         }
         Kind::Own(Program::Loop) => loops::run(plan, outcome, progress),
         Kind::Own(Program::Recovery) => recovery::run(plan, outcome, progress),
+        Kind::Own(Program::ConnectionLocks) => connection_locks::run(plan, outcome, progress),
+        Kind::Own(Program::LatchKinds) => kinds::run(plan, outcome, progress),
         Kind::Absent(why) => Err((*why).into()),
     }
 }
@@ -194,6 +205,10 @@ fn one(
 /// Judges the rows of an experiment of cells: for builds all of them, for servers that run already what they have.
 fn judge(plan: &Plan, outcome: &mut Outcome) {
     let Kind::Cells(cells) = &outcome.experiment.kind else { return };
+    // Of other workloads, and of counts alone, nothing is concluded.
+    if plan.workloads.is_some() || plan.rounds == 0 {
+        return;
+    }
     for subject in &plan.subjects {
         let name = subject.name();
         if cells::is_build(&name) {

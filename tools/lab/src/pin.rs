@@ -7,15 +7,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::Path;
 
 /// A way to share the cores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Pin {
-    /// Both on all.
+    /// Both on all cores.
     All,
     /// Both on the first half of the cores.
     Same,
     /// The server on the first half, the client on the others.
     Apart,
     /// The server on the first so many, the client on all.
+    #[value(skip)]
     First(u32),
 }
 

@@ -1,7 +1,10 @@
 //! What a run is to do: how long, how often, on what, and where the report goes.
 
+use crate::counts::Count;
 use crate::experiments::{Cells, ROWS_QUICK};
+use crate::pin::Pin;
 use crate::server::Subject;
+use crate::workload::Workload;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +28,12 @@ pub struct Plan {
     pub rounds: u32,
     /// Levels of users instead of the experiment's.
     pub users: Option<Vec<u32>>,
+    /// Workloads instead of the experiment's.
+    pub workloads: Option<Vec<Workload>>,
+    /// Cores of server and client, instead of the settings'.
+    pub pin: Option<Pin>,
+    /// What is counted beside the rounds.
+    pub counts: Vec<Count>,
     /// Small tables, few levels.
     pub quick: bool,
     /// Rows of a table instead of the experiment's.
@@ -48,6 +57,11 @@ impl Plan {
     pub fn users(&self, cells: &Cells) -> Vec<u32> {
         let own = if self.quick { cells.users_quick } else { cells.users };
         self.users.clone().unwrap_or_else(|| own.to_vec())
+    }
+
+    /// Workloads of an experiment.
+    pub fn workloads(&self, cells: &Cells) -> Vec<Workload> {
+        self.workloads.clone().unwrap_or_else(|| cells.workloads.to_vec())
     }
 
     /// Rows of each table of an experiment.

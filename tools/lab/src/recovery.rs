@@ -29,6 +29,11 @@ const TIMES: f64 = 4.0;
 /// Four times the redo may take so much longer.
 const GROWTH_MAX: f64 = 4.5;
 const FIRST_ANSWER_S_MAX: f64 = 2.0;
+/// 0.2 GB a second, of so much redo that the start of the server is little of it.
+const RATE_MIB_MIN: f64 = 190.7;
+/// Memory that is touched before a server starts again, and a page of it.
+const WARM_BYTES: usize = 4 << 30;
+const PAGE_BYTES: usize = 4096;
 const LOOK: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -67,7 +72,7 @@ pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<()
                 progress.step();
             }
         }
-        tell(outcome, name, &rounds);
+        tell(outcome, name, n, &rounds);
     }
     Ok(())
 }
@@ -119,6 +124,9 @@ fn recover(
     let sums = format!("SELECT COUNT(*), SUM(k) FROM {SCHEMA}.{}", table(1));
     let before = client.query(&sums).map_err(told)?;
     server.kill();
+    if *mib >= REDO_MIB[0] {
+        warm_up_memory();
+    }
     let begin = host::clock::now();
     server.start_again()?;
     let mut client = server.connect()?;
@@ -141,7 +149,15 @@ fn recover(
     }
 }
 
-fn tell(outcome: &mut Outcome, name: &str, rounds: &[Vec<Recovered>; 2]) {
+/// Touches as much memory as a recovery does, in huge pages as it does: a virtual machine whose host has taken idle memory back gets it
+/// again at 3 to 4 s a GiB (measured), at 0.1 s when it was touched a moment ago.
+fn warm_up_memory() {
+    let mut memory = host::AlignedBuf::zeroed(WARM_BYTES);
+    memory.chunks_mut(PAGE_BYTES).for_each(|page| page[0] = 1);
+    drop(std::hint::black_box(memory));
+}
+
+fn tell(outcome: &mut Outcome, name: &str, n: f64, rounds: &[Vec<Recovered>; 2]) {
     let by_byte =
         |of: &[Recovered]| -> Vec<f64> { of.iter().map(|r| r.whole_s / r.redo_mib).collect() };
     let ratio = Estimate::ratio(&by_byte(&rounds[1]), &by_byte(&rounds[0]));
@@ -152,11 +168,12 @@ fn tell(outcome: &mut Outcome, name: &str, rounds: &[Vec<Recovered>; 2]) {
         noise: e.noise,
     });
     let first: Vec<f64> = rounds[1].iter().map(|r| r.first_answer_s).collect();
+    let rate_aim = if n < REDO_MIB[0] { Aim::None } else { Aim::AtLeast(RATE_MIB_MIN) };
     let rate: Vec<f64> = rounds[1].iter().map(|r| r.redo_mib / r.whole_s).collect();
     for (what, estimate, aim) in [
         ("time of 4 times the redo by time of it", growth, Aim::AtMost(GROWTH_MAX)),
         ("seconds to the first answer, 4n", Estimate::of(&first), Aim::AtMost(FIRST_ANSWER_S_MAX)),
-        ("MiB of redo a second, 4n", Estimate::of(&rate), Aim::None),
+        ("MiB of redo a second, 4n", Estimate::of(&rate), rate_aim),
     ] {
         let measured = estimate.ok_or_else(|| "no rounds".to_string());
         outcome.findings.push(verdict::find(30, name, what, measured, aim));

@@ -19,7 +19,7 @@ const HOLDS: &str = "SELECT EVENT_NAME, ACQUISITIONS_PER_SECOND, HELD_PERCENT \
 const NEW_WINDOW: &str = "TRUNCATE TABLE performance_schema.limpid_latch_holds";
 
 /// Threads of the server's own that rest, clients that think, and reading rows, which is work.
-const RESTS: [&str; 11] = [
+const RESTS: [&str; 12] = [
     "idle",
     "wait/io/table",
     "cond/host/sleep",
@@ -28,6 +28,7 @@ const RESTS: [&str; 11] = [
     "page_cleaner_cond",
     "read_ahead_cond",
     "background_stop",
+    "cond/limpid/ticker",
     "COND_thread_cache",
     "wait/io/socket",
     "log_checkpointer",

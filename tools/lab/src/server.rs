@@ -87,7 +87,8 @@ pub struct Server {
     /// Its process, where it is on this machine.
     pub pid: Option<u32>,
     process: Option<Process>,
-    binary: Option<PathBuf>,
+    /// What it is started as: the binary, or a program that runs it.
+    words: Vec<PathBuf>,
     options: Vec<String>,
     /// Settings to be set back, by name.
     before: Vec<(String, String)>,
@@ -101,9 +102,24 @@ impl Server {
     /// # Errors
     /// It cannot be started or does not answer; the end of its log.
     pub fn start(binary: &Path, folder: &Path, options: &[&str]) -> Result<Server, String> {
+        Server::start_under(&[], binary, folder, options)
+    }
+
+    /// The same under a program that runs it, given with its arguments.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_under(
+        program: &[&str],
+        binary: &Path,
+        folder: &Path,
+        options: &[&str],
+    ) -> Result<Server, String> {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let options: Vec<String> = options.iter().map(|o| (*o).to_string()).collect();
-        let child = spawn(binary, folder, &options)?;
+        let words: Vec<PathBuf> = program.iter().map(PathBuf::from).collect();
+        let words = [words, vec![binary.to_path_buf()]].concat();
+        let child = spawn(&words, folder, &options)?;
         let process = Process { child, folder: folder.to_path_buf() };
         let dsn = Dsn::at(folder.join("s.sock"));
         let mut server = Server {
@@ -111,7 +127,7 @@ impl Server {
             dsn,
             version: String::new(),
             process: Some(process),
-            binary: Some(binary.to_path_buf()),
+            words,
             options,
             before: Vec::new(),
             is_filled: false,
@@ -131,7 +147,7 @@ impl Server {
             pid: dsn.pid.or_else(|| client.server_pid()),
             dsn: dsn.clone(),
             process: None,
-            binary: None,
+            words: Vec::new(),
             options: Vec::new(),
             before: Vec::new(),
             is_filled: false,
@@ -182,10 +198,10 @@ impl Server {
     /// # Errors
     /// As [`Server::start`].
     pub fn start_again(&mut self) -> Result<(), String> {
-        let (Some(process), Some(binary)) = (&mut self.process, &self.binary) else {
+        let Some(process) = &mut self.process else {
             return Err("a server that runs already is not started by the lab".into());
         };
-        process.child = spawn(binary, &process.folder, &self.options)?;
+        process.child = spawn(&self.words, &process.folder, &self.options)?;
         self.pid = Some(process.child.id());
         self.wait_for_answer().map(drop)
     }
@@ -244,11 +260,13 @@ impl Drop for Server {
     }
 }
 
-fn spawn(binary: &Path, folder: &Path, options: &[String]) -> Result<Child, String> {
-    let told = |e: std::io::Error| format!("{}: {e}", binary.display());
+fn spawn(words: &[PathBuf], folder: &Path, options: &[String]) -> Result<Child, String> {
+    let (program, arguments) = words.split_first().ok_or("nothing to start")?;
+    let told = |e: std::io::Error| format!("{}: {e}", program.display());
     let log = std::fs::File::options().create(true).append(true).open(folder.join("log"));
     let log = log.map_err(told)?;
-    Command::new(binary)
+    Command::new(program)
+        .args(arguments)
         .args(OPTIONS)
         .arg(format!("--datadir={}", folder.join("data").display()))
         .arg(format!("--socket={}", folder.join("s.sock").display()))

@@ -196,11 +196,39 @@ impl Workload {
     }
 }
 
+/// A server does not prepare statements of this kind.
+const NOT_PREPARED: u16 = 1295;
+
+/// The begin or the end of a transaction: prepared, where the server does that, as sysbench's are.
+struct Verb {
+    text: &'static str,
+    prepared: Option<Statement>,
+}
+
+impl Verb {
+    fn of(text: &'static str, client: &mut Client) -> Result<Verb, Failure> {
+        match client.prepare(text) {
+            Ok(statement) => Ok(Verb { text, prepared: Some(statement) }),
+            Err(failure) if failure.number == NOT_PREPARED => Ok(Verb { text, prepared: None }),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn say(&mut self, client: &mut Client) -> Result<(), Failure> {
+        match &mut self.prepared {
+            Some(statement) => client.execute(statement, &[]).map(drop),
+            None => client.run(self.text).map(drop),
+        }
+    }
+}
+
 /// A user: a connection with its statements.
 pub struct User {
     client: Client,
     workload: Workload,
     steps: Vec<Step>,
+    begin: Verb,
+    commit: Verb,
     /// By step, then by table.
     prepared: Vec<Vec<Statement>>,
     tables: u64,
@@ -239,8 +267,12 @@ impl User {
             client.run(&format!("LOCK TABLES {}", each.join(", ")))?;
         }
         let (tables, rows) = (u64::from(tables), u64::from(rows));
+        let begin = Verb::of("BEGIN", &mut client)?;
+        let commit = Verb::of("COMMIT", &mut client)?;
         Ok(User {
             client,
+            begin,
+            commit,
             workload,
             steps,
             prepared,
@@ -264,16 +296,22 @@ impl User {
         let mut queries = 0;
         for place in 0..self.steps.len() {
             if begins == Some(place) {
-                self.client.run("BEGIN")?;
+                self.begin.say(&mut self.client)?;
                 queries += 1;
             }
+            // All of a step are of one table, as sysbench's are; a row that is deleted is put into the same table again.
+            let tables = self.prepared[place].len() as u64;
+            let table = match self.steps[place].fill {
+                Fill::Row | Fill::Same => id as u64 % tables,
+                _ => self.rng.below(tables),
+            };
             for _ in 0..self.steps[place].times {
-                self.statement(place, id, order)?;
+                self.statement(place, table as usize, id, order)?;
                 queries += 1;
             }
         }
         if begins.is_some() {
-            self.client.run("COMMIT")?;
+            self.commit.say(&mut self.client)?;
             queries += 1;
         }
         Ok(queries)
@@ -301,7 +339,13 @@ impl User {
         Ok(1)
     }
 
-    fn statement(&mut self, place: usize, own_id: i64, order: u64) -> Result<(), Failure> {
+    fn statement(
+        &mut self,
+        place: usize,
+        table: usize,
+        own_id: i64,
+        order: u64,
+    ) -> Result<(), Failure> {
         use Parameter::{Int, Text};
         let (fill, id) = (self.steps[place].fill, self.id());
         if matches!(fill, Fill::TextAndId | Fill::Row | Fill::NewRow) {
@@ -320,12 +364,6 @@ impl User {
             Fill::Object => &[Int(object())],
             Fill::ObjectAndOrder => &[Int(object()), Int(order as i64)],
         };
-        let of_step = &mut self.prepared[place];
-        // A row that is deleted is put into the same table again.
-        let table = match fill {
-            Fill::Row | Fill::Same => own_id as u64 % of_step.len() as u64,
-            _ => self.rng.below(of_step.len() as u64),
-        };
-        self.client.execute(&mut of_step[table as usize], parameters).map(drop)
+        self.client.execute(&mut self.prepared[place][table], parameters).map(drop)
     }
 }

@@ -4,7 +4,6 @@
 //! growth from the first round to the last.
 
 use super::Settings;
-use super::point_select::load;
 use super::rounds::compare;
 use super::target::Own;
 
@@ -27,9 +26,9 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         println!("{}: buffer pool of {pool} bytes", target.name);
     }
     let one = Settings { rounds: 1, peers: Vec::new(), only: None, ..*settings };
-    compare("warming up", &targets, &load(TABLES, ROWS, "auto"), &one)?;
+    compare("warming up", &targets, &load(), &one)?;
     let before = targets[0].rss_mb().ok_or("no memory figure")?;
-    let ratio = compare("data 5 times the pool", &targets, &load(TABLES, ROWS, "auto"), settings)?;
+    let ratio = compare("data 5 times the pool", &targets, &load(), settings)?;
     let after = targets[0].rss_mb().ok_or("no memory figure")?;
     println!("limpid's resident memory: {before:.0} MB after warming up, {after:.0} MB at the end");
     if after > POOL_MB + OVERHEAD_MB_MAX || after - before > GROWTH_MB_MAX {
@@ -39,4 +38,14 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         Some(ratio) if ratio < QPS_RATIO_MIN => Err(format!("GATE FAILED: QPS ratio {ratio:.2}")),
         _ => Ok(()),
     }
+}
+
+/// sysbench's options of a uniform point select load.
+fn load() -> [String; 4] {
+    [
+        format!("--tables={TABLES}"),
+        format!("--table-size={ROWS}"),
+        "--db-ps-mode=auto".to_string(),
+        "--rand-type=uniform".to_string(),
+    ]
 }

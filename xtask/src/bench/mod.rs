@@ -8,6 +8,7 @@
 mod breadth;
 mod connections;
 mod connects;
+mod lab;
 mod larger_than_pool;
 mod locks;
 pub mod pfs_levels;

@@ -1,51 +1,65 @@
-//! What the Performance Schema costs: user instructions of warm statements, by binary and level.
+//! What the Performance Schema costs: user instructions of warm statements, by binary and level; the lab counts them.
 //!
 //! Counts by callgrind, which are the same on every machine; the bare build (no instruments at all) is the line that the others
 //! are compared with.
 
-use super::Settings;
+use super::{Settings, lab};
 use crate::shell;
 use crate::test::cargo;
 use std::path::PathBuf;
-use testkit::Server;
-use testkit::callgrind::CountedServer;
 
-/// Binaries: a name, and the features that it is built with.
-pub(crate) const BINARIES: [(&str, &[&str]); 3] = [
-    ("none at all", &["--no-default-features"]),
-    ("no latches", &["--no-default-features", "--features", "instruments"]),
-    ("all", &[]),
+/// Binaries: a name, what the lab calls it, and the features that it is built with.
+pub(crate) const BINARIES: [(&str, &str, &[&str]); 3] = [
+    ("none at all", "bare", &["--no-default-features"]),
+    ("no latches", "no-latches", &["--no-default-features", "--features", "instruments"]),
+    ("all", "limpid", &[]),
 ];
 
-/// Levels; `OFF` is `performance_schema=OFF`.
-const LEVELS: [&str; 6] = ["OFF", "none", "tables", "statements", "def", "synch"];
-
-/// Scripts of sysbench's, and how statements are sent.
-const STATEMENTS: [(&str, &str, &str); 3] = [
-    ("point select", "oltp_point_select", "auto"),
-    ("... as text", "oltp_point_select", "disable"),
-    ("update by key", "oltp_update_non_index", "auto"),
+/// Workloads of the lab, and how they are called here.
+const STATEMENTS: [(&str, &str); 3] = [
+    ("point-select", "point select"),
+    ("point-select-text", "... as text"),
+    ("update-non-index", "update by key"),
 ];
 
 /// Runs it.
 pub(super) fn run(_: &Settings) -> Result<(), String> {
+    let workloads = STATEMENTS.map(|(workload, _)| workload).join(",");
+    let mut options = vec![
+        "--rounds=0".to_string(),
+        "--count=instructions".to_string(),
+        format!("--workload={workloads}"),
+    ];
+    for (name, called, features) in BINARIES {
+        options.push(format!("--binary={called}={}", build(name, features)?.display()));
+    }
+    let folder = lab::run("pfs-builds", &options)?;
     println!("User instructions per statement, and what is above the build without instruments");
-    let titles = STATEMENTS.map(|(title, ..)| format!("{title:>22}"));
-    println!("{:14}{:12}{}", "binary", "level", titles.concat());
-    let mut bare = None;
-    for (name, features) in BINARIES {
-        let binary = build(name, features)?;
-        // Without instruments there is one level.
-        let levels = if bare.is_none() { &LEVELS[..1] } else { &LEVELS[..] };
-        for level in levels {
-            let found = measured(&binary, level);
-            let base = *bare.get_or_insert(found);
-            let cells = std::array::from_fn::<_, 3, _>(|n| {
-                let above = format!("{:+.0}", found[n] - base[n]);
-                format!("{:>15.0}{above:>7}", found[n])
-            });
-            println!("{name:14}{level:12}{}", cells.concat());
+    let titles = STATEMENTS.map(|(_, title)| format!("{title:>22}"));
+    println!("{:14}{:24}{}", "binary", "level", titles.concat());
+    let counts = lab::lines(&folder, "counts.csv")?;
+    let mut settings: Vec<[&str; 2]> = Vec::new();
+    for line in &counts {
+        let setting = [line.text("build"), line.text("setting")];
+        if !settings.contains(&setting) {
+            settings.push(setting);
         }
+    }
+    let count = |setting: &[&str; 2], workload: &str| {
+        let is_it = |line: &&lab::Line| {
+            [line.text("build"), line.text("setting"), line.text("workload")]
+                == [setting[0], setting[1], workload]
+        };
+        counts.iter().find(is_it).map_or(f64::NAN, |line| line.number("instructions"))
+    };
+    let bare = settings.iter().find(|[build, _]| *build == "bare").copied();
+    for setting in &settings {
+        let cells = STATEMENTS.map(|(workload, _)| {
+            let found = count(setting, workload);
+            let base = bare.map_or(f64::NAN, |bare| count(&bare, workload));
+            format!("{found:>15.0}{:>7}", format!("{:+.0}", found - base))
+        });
+        println!("{:14}{:24}{}", setting[0], setting[1], cells.concat());
     }
     Ok(())
 }
@@ -56,17 +70,4 @@ pub(crate) fn build(name: &str, features: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo(&["build", "--release", "--target-dir"]);
     shell::run(command.arg(&target).args(features))?;
     Ok(target.join("release/limpid"))
-}
-
-fn measured(binary: &std::path::Path, level: &str) -> [f64; 3] {
-    let with = match level {
-        "OFF" => Server::with().option("--performance-schema=OFF"),
-        level => Server::with().option(format!("--limpid-instrument-level={level}")),
-    };
-    let mut counted = CountedServer::start(&with.binary(binary));
-    STATEMENTS.map(|(_, script, mode)| {
-        // What disturbs adds.
-        let each = (0..2).map(|_| counted.sysbench_event(script, mode).statement);
-        each.fold(f64::MAX, f64::min)
-    })
 }

@@ -3,7 +3,7 @@
 use crate::shell;
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -153,39 +153,34 @@ pub fn cpu_s(pid: u32) -> Option<f64> {
 pub struct Own {
     child: Child,
     folder: PathBuf,
-    options: Vec<String>,
-    /// How long the last start took until a connection was accepted.
-    pub started_in: Duration,
 }
 
 impl Own {
-    /// Starts it over an empty folder.
+    /// Starts it over an empty folder and waits until it accepts connections.
     pub fn start(options: &[&str]) -> Result<Own, String> {
         let folder = shell::target().join("bench-data");
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
-        let (child, started_in) = spawn(&folder, &options)?;
-        Ok(Own { child, folder, options, started_in })
-    }
-
-    /// Starts it again over the same folder after [`Own::kill`].
-    pub fn start_again(&mut self) -> Result<(), String> {
-        (self.child, self.started_in) = spawn(&self.folder, &self.options)?;
-        Ok(())
-    }
-
-    /// Starts it again over the same folder, with other options.
-    pub fn start_with(&mut self, options: &[&str]) -> Result<(), String> {
-        self.kill();
-        self.options = options.iter().map(ToString::to_string).collect();
-        self.start_again()
-    }
-
-    /// Ends the process as a crash would.
-    pub fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let log = std::fs::File::create(folder.join("log")).map_err(|e| e.to_string())?;
+        let socket = folder.join("s.sock");
+        let child = Command::new(shell::target().join("release/limpid"))
+            .arg("--no-defaults")
+            .arg(format!("--datadir={}", folder.join("data").display()))
+            .arg(format!("--socket={}", socket.display()))
+            .args(["--port=0", "--max-connections=2000"])
+            .args(options)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|e| e.to_string())?;
+        let (own, begin) = (Own { child, folder }, Instant::now());
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            if begin.elapsed() > START {
+                return Err("Limpid does not accept connections".into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(own)
     }
 
     /// Where to reach it.
@@ -196,32 +191,9 @@ impl Own {
     }
 }
 
-fn spawn(folder: &Path, options: &[String]) -> Result<(Child, Duration), String> {
-    let socket = folder.join("s.sock");
-    let _ = std::fs::remove_file(&socket);
-    let log = std::fs::File::create(folder.join("log")).map_err(|e| e.to_string())?;
-    let begin = Instant::now();
-    let child = Command::new(shell::target().join("release/limpid"))
-        .arg("--no-defaults")
-        .arg(format!("--datadir={}", folder.join("data").display()))
-        .arg(format!("--socket={}", socket.display()))
-        .args(["--port=0", "--max-connections=2000"])
-        .args(options)
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .map_err(|e| e.to_string())?;
-    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-        if begin.elapsed() > START {
-            return Err("Limpid does not accept connections".into());
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Ok((child, begin.elapsed()))
-}
-
 impl Drop for Own {
     fn drop(&mut self) {
-        self.kill();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

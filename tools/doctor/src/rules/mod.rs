@@ -9,7 +9,8 @@ mod settings;
 mod statements;
 
 use crate::text::shown;
-use crate::{Finding, Query, QueryError, Row};
+use crate::{Finding, Query, Row};
+use client::Failure;
 use std::collections::HashMap;
 
 /// All rules, in the order in which they are asked.
@@ -69,16 +70,17 @@ struct Found {
 #[derive(Debug)]
 pub(crate) enum Unasked {
     Skipped(String),
-    Lost(String),
+    Lost(Failure),
 }
 
-impl From<QueryError> for Unasked {
-    fn from(error: QueryError) -> Unasked {
-        match error {
-            QueryError::Refused(number, text) => {
-                Unasked::Skipped(format!("error {number}: {text}"))
+impl From<Failure> for Unasked {
+    fn from(failure: Failure) -> Unasked {
+        match failure.is_lost() {
+            true => Unasked::Lost(failure),
+            false => {
+                let text = shown(failure.text.as_bytes());
+                Unasked::Skipped(format!("error {}: {text}", failure.number))
             }
-            QueryError::Lost(why) => Unasked::Lost(why),
         }
     }
 }
@@ -174,17 +176,21 @@ pub(crate) mod tests {
     use crate::{Report, examine};
 
     /// A server that answers everything alike.
-    pub(super) struct Answers(pub Result<Vec<Row>, QueryError>);
+    pub(super) struct Answers(pub Result<Vec<Row>, Failure>);
 
     impl Query for Answers {
-        fn rows(&mut self, _: &str) -> Result<Vec<Row>, QueryError> {
+        fn rows(&mut self, _: &str) -> Result<Vec<Row>, Failure> {
             self.0.clone()
         }
     }
 
+    fn failure(number: u16, text: &str) -> Failure {
+        Failure { number, state: "HY000".into(), text: text.into() }
+    }
+
     #[test]
     fn a_rule_that_cannot_be_asked_is_named() {
-        let mut refuses = Answers(Err(QueryError::Refused(1146, "no such table".into())));
+        let mut refuses = Answers(Err(failure(1146, "no such table")));
         let Report { findings, skipped } = examine(&mut refuses).unwrap();
         let names: Vec<_> = skipped.iter().map(|s| s.rule).collect();
         assert_eq!(names, RULES.iter().map(|rule| rule.name).collect::<Vec<_>>());
@@ -196,7 +202,7 @@ pub(crate) mod tests {
             RULES.iter().filter(|rule| matches!(rule.asks, Asks::Figures { .. })).count();
         assert_eq!((report.findings.len(), report.skipped.len()), (0, of_figures));
         assert_eq!(report.skipped[0].why, "the server has no Table_open_cache_hits");
-        let gone = Answers(Err(QueryError::Lost("gone".into()))).0;
-        assert_eq!(examine(&mut Answers(gone)), Err(QueryError::Lost("gone".into())));
+        let gone = failure(client::answer::LOST, "gone");
+        assert_eq!(examine(&mut Answers(Err(gone.clone()))), Err(gone));
     }
 }

@@ -1,10 +1,26 @@
-//! What the texts do not have: one hot table, a pile-up, process lists, and what is not built yet.
+//! What the texts do not have: one hot table, a connection's locks, kinds of latches, a pile-up, process lists.
 
-use super::{Aim, Cells, Experiment, Figure, Kind, Measure, Setting, Users, at, check};
+use super::{Aim, Cells, Experiment, Figure, Kind, Measure, Program, Setting, Users, at, check};
 use crate::beside::Beside;
 use crate::workload::Workload;
 
 const AT: Users = Users::Are(64);
+const AT_300: Users = Users::Are(300);
+
+/// One shard of metadata locks and one instance of the table cache, where they are used at all.
+const ONE: &[&str] = &["--metadata-locks-hash-instances=1", "--table-open-cache-instances=1"];
+const SIXTEEN: &[&str] = &["--metadata-locks-hash-instances=1", "--table-open-cache-instances=16"];
+const NO_SHARD: &str = "SET GLOBAL limpid_mdl_fast_path = ON";
+const SHARD: &str = "SET GLOBAL limpid_mdl_fast_path = OFF";
+const LOCAL: &str = "SET GLOBAL limpid_table_cache_local = ON";
+const SHARED: &str = "SET GLOBAL limpid_table_cache_local = OFF";
+const LARGE: &str = "SET GLOBAL table_open_cache = 4000";
+const SMALL: &str = "SET GLOBAL table_open_cache = 10";
+
+/// A figure of one setting by that of another.
+const fn by(figure: Figure, users: Users, above: &'static str, below: &'static str) -> Measure {
+    Measure::Ratio(figure, at(above, users), at(below, users))
+}
 
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     Experiment {
@@ -27,16 +43,73 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         }),
     },
     Experiment {
+        name: "paths-apart",
+        title: "each shared path alone against default: point selects with few handles, one shard, one table cache, sixteen",
+        rows: &[],
+        kind: Kind::Cells(Cells {
+            settings: &[
+                Setting::named("default").options(ONE).sql(&[NO_SHARD, LOCAL, LARGE]),
+                Setting::named("10 handles").options(ONE).sql(&[NO_SHARD, LOCAL, SMALL]),
+                Setting::named("one shard").options(ONE).sql(&[SHARD, LOCAL, LARGE]),
+                Setting::named("one instance").options(ONE).sql(&[NO_SHARD, SHARED, LARGE]),
+                Setting::named("16 instances").options(SIXTEEN).sql(&[NO_SHARD, SHARED, LARGE]),
+            ],
+            workloads: &[Workload::PointSelect],
+            users: &[64, 300],
+            users_quick: &[64],
+            tables: 8,
+            rows: 100_000,
+            checks: &[
+                check(
+                    0,
+                    "QPS of a cache of 10 handles by one of 4,000, 300 users",
+                    by(Figure::Qps, AT_300, "10 handles", "default"),
+                    Aim::AtLeast(0.8),
+                ),
+                check(
+                    0,
+                    "server CPU a query of a cache of 10 handles by one of 4,000, 300 users",
+                    by(Figure::ServerCpu, AT_300, "10 handles", "default"),
+                    Aim::None,
+                ),
+                check(
+                    0,
+                    "QPS of the fast path of metadata locks by one shard, 64 users",
+                    by(Figure::Qps, AT, "default", "one shard"),
+                    Aim::AtLeast(1.0),
+                ),
+                check(
+                    0,
+                    "server CPU a query of the fast path by one shard, 64 users",
+                    by(Figure::ServerCpu, AT, "default", "one shard"),
+                    Aim::None,
+                ),
+                check(
+                    0,
+                    "QPS of handles of sessions by one instance under its mutex, 64 users",
+                    by(Figure::Qps, AT, "default", "one instance"),
+                    Aim::AtLeast(1.0),
+                ),
+                check(
+                    0,
+                    "QPS of 16 instances by one instance, under their mutexes, 64 users",
+                    by(Figure::Qps, AT, "16 instances", "one instance"),
+                    Aim::None,
+                ),
+            ],
+        }),
+    },
+    Experiment {
         name: "connection-locks",
         title: "cost of one connection's metadata locks by tables in a transaction",
         rows: &[],
-        kind: Kind::Absent("not built yet: `cargo xtask bench locks` counts it by callgrind"),
+        kind: Kind::Own(Program::ConnectionLocks),
     },
     Experiment {
         name: "latch-kinds",
         title: "spin, parking and read-optimised locks, one word against slots",
         rows: &[],
-        kind: Kind::Absent("not built yet"),
+        kind: Kind::Own(Program::LatchKinds),
     },
     Experiment {
         name: "pile-up",

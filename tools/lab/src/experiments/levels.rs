@@ -167,6 +167,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 Setting::named("tables").sql(&[TABLES]),
                 Setting::named("statements").sql(&[STATEMENTS]),
                 Setting::named("def").sql(&[DEF]),
+                Setting::named("synch").sql(&[SYNCH]),
             ],
             workloads: &[Workload::PointSelect],
             users: &[64, 256],

@@ -48,6 +48,10 @@ pub enum Program {
     Loop,
     /// A server that is killed under load, and starts again.
     Recovery,
+    /// Transactions of one connection over few and many tables, counted.
+    ConnectionLocks,
+    /// Threads that share a latch.
+    LatchKinds,
 }
 
 /// Load on servers, setting beside setting.

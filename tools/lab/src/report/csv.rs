@@ -1,7 +1,8 @@
-//! `cells.csv`, a line for each cell, and `samples.csv`, a line for each figure of each second that was not nothing, with the number of
-//! its cell.
+//! `cells.csv`, a line for each cell; `samples.csv`, a line for each figure of each second that was not nothing, with the number of
+//! its cell; `findings.csv`, a line for each figure that is judged.
 
-use crate::outcome::{Cell, Outcome};
+use crate::experiments::Aim;
+use crate::outcome::{Cell, Finding, Outcome};
 use crate::verdict::{cpu_us, qps, tps};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 const CELLS: &str = "cell,experiment,subject,setting,workload,users,round,seconds,qps,tps,mean_ms,p95_ms,errors,\
 server_cpu_us_per_query,client_cpu_us_per_query,voluntary_switches_per_query,involuntary_switches_per_query,\
 bytes_written_per_transaction,fsyncs_per_transaction,resident_mib";
+const FINDINGS: &str = "row,server,what,value,low,high,noise,aim,verdict";
 const SAMPLES: &str = "cell,at_s,kind,name,per_second";
 
 /// The two files of an experiment.
@@ -43,6 +45,29 @@ impl Sink {
     fn flush(&mut self) -> Result<(), String> {
         self.file.flush().map_err(|e| format!("{}: {e}", self.path.display()))
     }
+}
+
+/// What is judged, as a file.
+pub fn findings(findings: &[Finding]) -> String {
+    let mut text = format!("{FINDINGS}\n");
+    for finding in findings {
+        let of = finding.estimate.as_ref();
+        let figures = of.map(|e| [e.value, e.low, e.high, e.noise].map(|n| n.to_string()));
+        let aim = match finding.aim {
+            Aim::AtLeast(limit) => format!("at least {limit}"),
+            Aim::AtMost(limit) => format!("at most {limit}"),
+            Aim::None => String::new(),
+        };
+        let texts = [&finding.subject, &finding.what].map(|text| quoted(text));
+        let verdict = quoted(&finding.verdict.words());
+        text.push_str(&format!(
+            "{},{},{},{aim},{verdict}\n",
+            finding.row,
+            texts.join(","),
+            figures.unwrap_or_default().join(",")
+        ));
+    }
+    text
 }
 
 impl Csv {

@@ -47,6 +47,8 @@ pub fn write_all(report: &Report<'_>) -> Result<(), String> {
     let out = &report.plan.out;
     let parts = content::parts(report);
     if let Some(outcome) = report.outcomes.last() {
+        let findings = out.join(outcome.experiment.name).join("findings.csv");
+        write(&findings, &csv::findings(&outcome.findings))?;
         for chart in charts::of(outcome) {
             write(&out.join(outcome.experiment.name).join(&chart.file), &chart.svg)?;
         }

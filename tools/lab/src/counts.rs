@@ -1,0 +1,203 @@
+//! What is counted on request beside the rounds: instructions and allocations of a query, processor time by function.
+//!
+//! What cannot be counted on this machine, or of a server that runs already, is skipped and named.
+
+use crate::cells::{apply, is_for};
+use crate::counted::{Counted, Counts};
+use crate::data::Wanted;
+use crate::driver::{self, Load};
+use crate::experiments::{Cells, Setting};
+use crate::outcome::{Outcome, Table};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::server::{Server, Subject};
+use crate::workload::{User, Workload};
+use crate::{counted, functions, interrupt, pin};
+use std::path::Path;
+use std::time::Duration;
+
+/// Rows of a table under callgrind: they are made there.
+const ROWS: u32 = 1_000;
+/// How long perf may take until it samples, and the shortest time that it samples for.
+const ATTACH: Duration = Duration::from_secs(1);
+
+/// What can be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Count {
+    /// User instructions of a query, by callgrind.
+    Instructions,
+    /// Allocations of a query, by callgrind.
+    Allocations,
+    /// Processor time by function, by perf.
+    Functions,
+}
+
+/// A setting of a build, and a workload on it.
+struct Case<'a> {
+    subject: &'a Subject,
+    setting: Setting,
+    workload: Workload,
+    wanted: Wanted,
+}
+
+impl Case<'_> {
+    fn words(&self) -> String {
+        format!("{}: {}, {}", self.subject.name(), self.setting.name, self.workload.name())
+    }
+}
+
+/// Counts what was asked for, for every setting and workload of an experiment.
+///
+/// # Errors
+/// A server that does not start; an interrupt.
+pub fn run(
+    plan: &Plan,
+    cells: &Cells,
+    outcome: &mut Outcome,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<(), String> {
+    let asks = |count: Count| plan.counts.contains(&count);
+    let instructions = asks(Count::Instructions) || asks(Count::Allocations);
+    let [instructions, functions] = [
+        instructions && is_there("instructions and allocations", counted::look(), outcome),
+        asks(Count::Functions)
+            && is_there("functions", functions::look(Some(0)).map(drop), outcome),
+    ];
+    let mut lines = Vec::new();
+    for subject in plan.subjects.iter().filter(|_| instructions || functions) {
+        if matches!(subject, Subject::Peer(_)) {
+            outcome.skip(format!("{}: counts skipped: it runs already", subject.name()));
+            continue;
+        }
+        for setting in cells.settings.iter().filter(|setting| is_for(setting, subject)) {
+            for workload in plan.workloads(cells) {
+                let stress = workload.is_stress();
+                let rows = if instructions { ROWS } else { plan.rows(cells) };
+                let wanted = Wanted { tables: cells.tables, rows, stress };
+                let case = Case { subject, setting: *setting, workload, wanted };
+                progress.say(&format!("{}: counts", case.words()));
+                if instructions {
+                    match count(plan, &case)? {
+                        Ok(counts) => lines.push(line(&case, counts)),
+                        Err(why) => outcome.skip(format!("{}: {why}", case.words())),
+                    }
+                }
+                if functions {
+                    let wanted = Wanted { rows: plan.rows(cells), ..case.wanted };
+                    let case = Case { wanted, ..case };
+                    match profile(plan, cells, &case)? {
+                        Ok(table) => outcome.tables.push(table),
+                        Err(why) => outcome.skip(format!("{}: {why}", case.words())),
+                    }
+                }
+            }
+        }
+    }
+    if !lines.is_empty() {
+        let heads = ["build", "setting", "workload", "instructions", "allocations"];
+        let table = Table {
+            title: "Of a query, of one user, by callgrind".into(),
+            heads: heads.map(str::to_string).to_vec(),
+            lines,
+        };
+        write_csv(&table, &folder.join("counts.csv"))?;
+        outcome.tables.push(table);
+    }
+    Ok(())
+}
+
+/// Whether it can be had; else it is named.
+fn is_there(what: &str, looked: Result<(), String>, outcome: &mut Outcome) -> bool {
+    match looked {
+        Ok(()) => true,
+        Err(why) => {
+            outcome.skip(format!("{what} skipped: {why}"));
+            false
+        }
+    }
+}
+
+fn line(case: &Case<'_>, counts: Counts) -> Vec<String> {
+    vec![
+        case.subject.name(),
+        case.setting.name.into(),
+        case.workload.name(),
+        format!("{:.0}", counts.instructions),
+        format!("{:.2}", counts.allocations),
+    ]
+}
+
+fn write_csv(table: &Table, path: &Path) -> Result<(), String> {
+    let lines = std::iter::once(&table.heads).chain(&table.lines);
+    // Names of settings may have commas.
+    let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
+    let text = lines.map(|line| line.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n");
+    std::fs::write(path, text.collect::<String>()).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Instructions and allocations of a query; the inner error is what this build does not have.
+fn count(plan: &Plan, case: &Case<'_>) -> Result<Result<Counts, String>, String> {
+    if interrupt::is_asked() {
+        return Err(interrupt::WORD.into());
+    }
+    let folder = plan.scratch.join("counted");
+    let mut counted = Counted::start(case.subject, &folder, case.setting.options, case.wanted)?;
+    let mut control = counted.server.connect()?;
+    if let Err(why) = apply(&mut counted.server, &mut control, &case.setting)? {
+        return Ok(Err(why));
+    }
+    let shape = [case.wanted.tables, case.wanted.rows];
+    let told = |e: client::Failure| format!("{}: {e}", case.words());
+    let client = counted.server.connect()?;
+    let mut user = User::new(client, case.workload, shape, plan.seed).map_err(told)?;
+    let mut queries = 0;
+    let each = counted.each(&mut |runs| {
+        for _ in 0..runs {
+            queries = user.transact().map_err(told)?;
+        }
+        Ok(())
+    })?;
+    // Each transaction of a workload has as many queries.
+    let by = queries.max(1) as f64;
+    Ok(Ok(Counts { instructions: each.instructions / by, allocations: each.allocations / by }))
+}
+
+/// Processor time by function under the most users of a plan.
+fn profile(plan: &Plan, cells: &Cells, case: &Case<'_>) -> Result<Result<Table, String>, String> {
+    let Subject::Binary { path, .. } = case.subject else { return Ok(Err("runs already".into())) };
+    let folder = plan.scratch.join("profiled");
+    let mut server = Server::start(path, &folder, case.setting.options)?;
+    server.fill(case.wanted, &mut || ())?;
+    let mut control = server.connect()?;
+    if let Err(why) = apply(&mut server, &mut control, &case.setting)? {
+        return Ok(Err(why));
+    }
+    let users = plan.users(cells).into_iter().max().unwrap_or(1);
+    let load = Load {
+        dsn: server.dsn.clone(),
+        workload: case.workload,
+        users,
+        wanted: case.wanted,
+        seed: plan.seed,
+        cores: pin::available(),
+        warm_up: plan.warm_up,
+        length: plan.length.max(ATTACH) + ATTACH,
+    };
+    let pid = functions::look(server.pid)?;
+    let mut sampler = None;
+    driver::drive(&load, &mut |_| {
+        if sampler.is_none() {
+            let (folder, length) = (folder.clone(), load.length - ATTACH);
+            let work = move || functions::sample(pid, length, &folder);
+            sampler = host::thread::spawn("lab_perf", work).ok();
+        }
+    })?;
+    let sampled = sampler.ok_or("no thread for perf")?.join();
+    let table = |shares: Vec<functions::Share>| Table {
+        title: format!("{}, {users} users: processor time by function", case.words()),
+        heads: vec!["function".into(), "%".into()],
+        lines: shares.into_iter().map(|(name, share)| vec![name, format!("{share:.2}")]).collect(),
+    };
+    Ok(sampled.map_err(|_| "the thread of perf panicked".to_string())?.map(table))
+}
