@@ -21,8 +21,8 @@ const RANGE_INSTRUCTIONS_MAX: f64 = 7_500.0;
 /// Of an update of a column without index by primary key, prepared, autocommit, durable (the session leads the log's
 /// writes itself). The architecture's gate is 30,000.
 const UPDATE_INSTRUCTIONS_MAX: f64 = 25_000.0;
-/// Of an insert with AUTO_INCREMENT and an index, the same way.
-const INSERT_INSTRUCTIONS_MAX: f64 = 25_000.0;
+/// Of an insert with AUTO_INCREMENT and an index, the same way, but as text, as sysbench sends it. The aim is 25,000.
+const INSERT_INSTRUCTIONS_MAX: f64 = 33_000.0;
 /// What the Performance Schema may add to a warm point select, prepared and as text, as it is when a server starts, to what it costs
 /// with `performance_schema=OFF`. The aim is 300 above a build without instruments, which OFF comes within 20 of.
 const SCHEMA_INSTRUCTIONS_MAX: [f64; 2] = [480.0, 560.0];
