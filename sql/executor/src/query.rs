@@ -7,6 +7,7 @@ use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::measure::Measures;
+use crate::ops::stored::Batch;
 use crate::ops::tally;
 use crate::ops::{OUTPUTS_FEW, Statement, internal, limit_value};
 use crate::states::{OpenBlock, Opened, Own};
@@ -123,9 +124,10 @@ fn run_block(
     if call.query.into.is_none() {
         sink.header_again(call.header, &mut open.header)?;
     }
-    st.spare.set(states.spare.take());
+    st.spare.set(states.spare.take().map(Batch::unused));
     let outcome = give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink);
-    states.spare = st.spare.take();
+    // It stays as long as statements that need it follow each other.
+    states.spare = st.spare.take().filter(|batch| batch.is_used);
     outcome
 }
 

@@ -8,12 +8,13 @@ use super::build::build;
 use super::cells::{Cells, made_layout};
 use super::stored::{PASSING_BYTES, stored_column, with_spare};
 use super::subquery::{Runner, SubplanState};
-use super::{Operator, Run, Statement, trim};
+use super::{OUTPUTS_FEW, Operator, Run, Statement, trim};
 use crate::{Environment, RowSink, SqlError};
-use expr::{Expr, Frame, LeafRow, Row};
+use expr::{Frame, LeafRow, Row};
 use instrument::{Counter, count};
 use planner::plan::Output;
 use planner::query_plan::{LeafLayout, Node, QueryPlan};
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 use value::RowLayout;
@@ -29,19 +30,6 @@ pub struct Block<'p> {
     /// Temporary tables that its operators are, of which the block's first opening in a statement tells.
     temporary: u64,
     begun: bool,
-    /// Its outputs are these columns of a leaf, as they are stored.
-    passing: Option<(u16, Vec<usize>)>,
-}
-
-/// The columns of one leaf that the outputs of a plan are, as they are stored.
-fn passing(plan: &QueryPlan, frame: &Frame) -> Option<(u16, Vec<usize>)> {
-    let leaf = match plan.outputs.first()?.value.expr {
-        Expr::Column(column) => column.leaf,
-        _ => return None,
-    };
-    let layout = &frame.leaves.get(usize::from(leaf))?.layout;
-    let column = |output: &Output| stored_column(&output.value.expr, leaf, layout);
-    Some((leaf, plan.outputs.iter().map(column).collect::<Option<_>>()?))
 }
 
 impl<'p> Block<'p> {
@@ -86,8 +74,7 @@ impl<'p> Block<'p> {
         let (root, temporary) = root(&frame)?;
         let subplans = plan.subplans.iter().map(|plan| RefCell::new(SubplanState::new(plan)));
         let subplans = subplans.collect();
-        let passing = passing(plan, &frame);
-        Ok(Block { plan, frame, root, subplans, temporary, begun: false, passing })
+        Ok(Block { plan, frame, root, subplans, temporary, begun: false })
     }
 
     /// Calls `f` with what the block's operators and expressions run with.
@@ -156,28 +143,28 @@ impl<'p> Block<'p> {
         rows_max: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Option<u64>, SqlError> {
-        let Some((leaf, columns)) = self.passing.take() else { return Ok(None) };
-        let passed = self.with((st, env), None, |run, root, frame| {
-            let layout = match root.stored() {
-                Some((of, layout)) if of == leaf => Arc::clone(layout),
-                _ => return Ok(None),
-            };
+        let outputs = &self.plan.outputs;
+        self.with((st, env), None, |run, root, frame| {
+            let Some((leaf, layout)) = root.stored() else { return Ok(None) };
+            let mut columns: SmallVec<[usize; OUTPUTS_FEW]> = SmallVec::new();
+            for output in outputs {
+                match stored_column(&output.value.expr, leaf, layout) {
+                    Some(column) => columns.push(column),
+                    None => return Ok(None),
+                }
+            }
+            let layout = Arc::clone(layout);
             with_spare(run.st, |batch| {
-                let mut rows = 0;
-                while rows < rows_max {
+                let (mut rows, mut more) = (0, true);
+                while more && rows < rows_max {
                     batch.begin(rows_max - rows, PASSING_BYTES);
-                    root.fill(run, frame, batch)?;
-                    if batch.is_empty() {
-                        break;
-                    }
+                    more = root.fill(run, frame, batch)?;
                     rows += batch.len() as u64;
                     sink.stored_rows(&layout, &columns, batch)?;
                 }
                 Ok(Some(rows))
             })
-        });
-        self.passing = Some((leaf, columns));
-        passed
+        })
     }
 
     /// The statement is over: see [`Operator::close`].

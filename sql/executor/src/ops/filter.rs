@@ -121,26 +121,23 @@ impl Operator for Limit<'_> {
         run: &mut Run<'_>,
         frame: &mut Frame,
         batch: &mut Batch,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         let wanted = batch.rows_max();
         while self.left > 0 && self.to_skip > 0 {
             batch.limit_to(self.to_skip.min(SKIPPED_MAX));
-            self.input.fill(run, frame, batch)?;
-            match batch.len() as u64 {
-                0 => self.left = 0,
-                skipped => self.to_skip -= skipped,
+            let more = self.input.fill(run, frame, batch)?;
+            self.to_skip -= batch.len() as u64;
+            if !more {
+                self.left = 0;
             }
             batch.clear();
         }
         if self.left > 0 {
             batch.limit_to(self.left.min(wanted));
-            self.input.fill(run, frame, batch)?;
-            match batch.len() as u64 {
-                0 => self.left = 0,
-                rows => self.left -= rows,
-            }
+            let more = self.input.fill(run, frame, batch)?;
+            self.left = if more { self.left - batch.len() as u64 } else { 0 };
         }
-        Ok(())
+        Ok(self.left > 0)
     }
 
     fn close(&mut self) {

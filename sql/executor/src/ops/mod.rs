@@ -85,7 +85,7 @@ pub trait Operator: Send {
         None
     }
 
-    /// Fills a batch, which has begun, with the next rows; it is empty when there are none.
+    /// Fills a batch, which has begun, with the next rows; `false`: there are no others behind them.
     ///
     /// # Errors
     /// Whatever the statement may end in.
@@ -94,7 +94,7 @@ pub trait Operator: Send {
         run: &mut Run<'_>,
         frame: &mut Frame,
         batch: &mut Batch,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         let _ = (run, frame, batch);
         Err(internal("rows of several leaves in a batch"))
     }

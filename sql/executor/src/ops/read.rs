@@ -326,12 +326,12 @@ impl Operator for ReadTable<'_> {
         run: &mut Run<'_>,
         _: &mut Frame,
         batch: &mut Batch,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         let table = run.st.tables.table(self.read.table);
         let mut spare = std::mem::take(&mut batch.spare);
-        let filled = self.step(run, table, &mut spare, &mut |row| batch.push(row));
+        let full = self.step(run, table, &mut spare, &mut |row| batch.push(row));
         batch.spare = spare;
-        filled.map(|_| ())
+        full
     }
 
     fn close(&mut self) {

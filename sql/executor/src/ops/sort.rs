@@ -111,14 +111,14 @@ impl<'p> Sort<'p> {
         let mut rows = 0;
         loop {
             batch.begin(u64::MAX, PASSING_BYTES);
-            self.input.fill(run, frame, batch)?;
-            if batch.is_empty() {
-                return Ok(rows);
-            }
+            let more = self.input.fill(run, frame, batch)?;
             rows += batch.len() as u64;
             for row in batch.rows() {
                 let pack = |out: &mut Vec<u8>| self.packer.pack_stored(row, out);
                 sorter.add_stored(run.st, (row, keys), pack)?;
+            }
+            if !more {
+                return Ok(rows);
             }
         }
     }
@@ -184,17 +184,17 @@ impl Operator for Sort<'_> {
         run: &mut Run<'_>,
         _: &mut Frame,
         batch: &mut Batch,
-    ) -> Result<(), SqlError> {
-        let Some(sorter) = &mut self.sorter else { return Ok(()) };
+    ) -> Result<bool, SqlError> {
+        let Some(sorter) = &mut self.sorter else { return Ok(false) };
         loop {
             run.tick()?;
             let Some(row) = sorter.next_in_place(&mut self.key, &mut self.row)? else { break };
             if batch.push(Packer::stored_row(row)?) {
-                return Ok(());
+                return Ok(true);
             }
         }
         self.sorter = None;
-        Ok(())
+        Ok(false)
     }
 
     fn close(&mut self) {

@@ -4,7 +4,7 @@
 //! An operator that has begun one way goes on with it until it is opened again. 2. No more rows are read than the batch
 //! takes: who wants so many asks for so many.
 
-use super::{SPARE_BYTES_MAX, Statement, trim};
+use super::{Statement, trim};
 use expr::Expr;
 use expr::tree::Column;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Batch {
     bytes_max: usize,
     /// Memory for who fills it.
     pub(super) spare: Vec<u8>,
+    /// The statement that runs has used it.
+    pub(crate) is_used: bool,
 }
 
 impl Batch {
@@ -38,6 +40,12 @@ impl Batch {
     pub fn limit_to(&mut self, rows_max: u64) {
         self.clear();
         self.rows_max = rows_max;
+    }
+
+    /// For another statement.
+    pub(crate) fn unused(mut self: Box<Batch>) -> Box<Batch> {
+        self.is_used = false;
+        self
     }
 
     /// Forgets the rows.
@@ -80,7 +88,9 @@ impl Batch {
         self.clear();
         trim(&mut self.bytes);
         trim(&mut self.spare);
-        self.ends.shrink_to(ENDS_SPARE_MAX);
+        if self.ends.capacity() > ENDS_SPARE_MAX {
+            self.ends.shrink_to(ENDS_SPARE_MAX);
+        }
     }
 
     /// Memory it takes, in bytes.
@@ -91,15 +101,20 @@ impl Batch {
 
 /// Calls `f` with a batch whose memory is the session's.
 pub fn with_spare<T>(st: &Statement<'_>, f: impl FnOnce(&mut Batch) -> T) -> T {
-    let mut batch = st.spare.take().unwrap_or_default();
+    let mut batch = st.spare.take().unwrap_or_else(|| {
+        Box::new(Batch { bytes: Vec::with_capacity(PASSING_ROOM_BYTES), ..Batch::default() })
+    });
     let result = f(&mut batch);
     batch.trim();
+    batch.is_used = true;
     st.spare.set(Some(batch));
     result
 }
 
 /// Bytes of rows that pass through at a time: their memory stays with the session.
-pub const PASSING_BYTES: usize = SPARE_BYTES_MAX / 2;
+pub const PASSING_BYTES: usize = 1 << 10;
+/// Room for them and the row that is one too many.
+const PASSING_ROOM_BYTES: usize = PASSING_BYTES + PASSING_BYTES / 4;
 
 /// The number of a leaf, and how its rows lie.
 pub type StoredLeaf<'o> = (u16, &'o Arc<RowLayout>);
