@@ -10,7 +10,7 @@ use crate::charsets::Charsets;
 use crate::errors::SessionError;
 use crate::local_file::{LOCAL_FILE_REQUEST, LocalFile};
 use crate::net::Net;
-use executor::{Batch, HeaderMemo, ResultColumn, RowSink, SqlError};
+use executor::{Batch, HeaderMemo, ResultColumn, RowSink, SqlError, send_decoded};
 use expr::damaged;
 use forms::{binary_row, is_formatted, is_padded, stored_binary_row, stored_text_row, text_row};
 use std::borrow::Cow;
@@ -229,11 +229,7 @@ impl RowSink for Rows<'_> {
         rows: &Batch,
     ) -> Result<(), SqlError> {
         if self.converts {
-            return rows.rows().try_for_each(|row| {
-                let values: Result<Vec<_>, _> =
-                    columns.iter().map(|column| layout.decode(row, *column)).collect();
-                self.row(&values.map_err(damaged)?)
-            });
+            return send_decoded(self, layout, columns, rows);
         }
         *self.rows_sent += rows.len() as u64;
         for row in rows.rows() {

@@ -27,17 +27,8 @@ pub fn put_int(out: &mut Vec<u8>, v: u64) {
 /// Appends a length-encoded string.
 #[inline]
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    match bytes.len() {
-        // Most are short.
-        len @ 0..=250 => {
-            out.reserve(len + 1);
-            out.push(len as u8);
-        }
-        len => {
-            out.reserve(len + 9);
-            put_int(out, len as u64);
-        }
-    }
+    out.reserve(bytes.len() + 9);
+    put_int(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 

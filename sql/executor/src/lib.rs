@@ -103,15 +103,28 @@ pub trait RowSink {
         columns: &[usize],
         rows: &Batch,
     ) -> Result<(), SqlError> {
-        for row in rows.rows() {
-            let mut values: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
-            for column in columns {
-                values.push(layout.decode(row, *column).map_err(expr::damaged)?);
-            }
-            self.row(&values)?;
-        }
-        Ok(())
+        send_decoded(self, layout, columns, rows)
     }
+}
+
+/// Sends columns of stored rows by [`RowSink::row`], each as a list of values.
+///
+/// # Errors
+/// As [`RowSink::stored_rows`].
+pub fn send_decoded<S: RowSink + ?Sized>(
+    sink: &mut S,
+    layout: &RowLayout,
+    columns: &[usize],
+    rows: &Batch,
+) -> Result<(), SqlError> {
+    for row in rows.rows() {
+        let mut values: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
+        for column in columns {
+            values.push(layout.decode(row, *column).map_err(expr::damaged)?);
+        }
+        sink.row(&values)?;
+    }
+    Ok(())
 }
 
 /// What a sink keeps of a header between two runs of a compiled statement.

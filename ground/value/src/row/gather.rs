@@ -246,18 +246,7 @@ impl RowLayout {
         if place.width != VARIABLE || place.ty.kind == Kind::Json {
             return None;
         }
-        if place.null_bit != NOT_NULL
-            && row.get((place.null_bit / 8) as usize)? & 1 << (place.null_bit % 8) != 0
-        {
-            return None;
-        }
-        let at = self.ends_at + 2 * place.at as usize;
-        let end = end_offset(row, at)?;
-        let begin = match place.at {
-            0 => self.bytes_min(),
-            _ => end_offset(row, at - 2)?,
-        };
-        if begin < self.bytes_min() { None } else { row.get(begin..end) }
+        self.stored(row, column)?
     }
 
     /// The bytes that hold a column's value: equal ones hold equal values. Outer `None`: they do not lie in
