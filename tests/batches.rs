@@ -2,8 +2,11 @@
 //! groups in the order of an index that have a GROUP_CONCAT. Both must agree: random tables, conditions, keys and
 //! aggregates, with NULLs, overflows and errors.
 
-// Tests panic to fail.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+// Tests panic to fail, and what orders their threads is no latch of the server's.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+#[path = "batches/ends.rs"]
+mod ends;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

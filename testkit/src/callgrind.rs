@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Events of two runs: what they differ by is that of events alone.
-const EVENTS: (u64, u64) = (500, 3500);
+const EVENTS: (u64, u64) = (300, 1500);
 /// How long a connection takes to end, under callgrind.
 const ENDS_MS: u64 = 500;
 /// sysbench's tables.

@@ -133,8 +133,8 @@ pub use socket_io::{
 pub use stage::{LiveStage, begin_stage, end_stage, set_work_completed, stage_of};
 pub use stat::StatTotals;
 pub use statement::{
-    EventSums, STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum, Sums, Watch,
-    statement_named, statement_of,
+    EventSums, ONE_RANGE, STATEMENTS, STATEMENTS_MAX, SUMS, StatementEnd, StatementTotals, Sum,
+    Sums, Watch, statement_named, statement_of,
 };
 pub use switched::{note_switch, switched};
 pub use table_io::{

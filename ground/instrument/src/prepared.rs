@@ -145,6 +145,11 @@ impl PreparedRow {
         self.rows_sent.add(run.rows_sent);
         self.rows_examined.add(run.rows_examined);
         self.rows_affected.add(run.rows_affected);
+        if run.ranges != 0 {
+            let mut sums = EventSums::default();
+            sums.set(Sum::SelectRange, run.ranges);
+            self.add_more(&sums);
+        }
     }
 
     /// It was compiled anew.

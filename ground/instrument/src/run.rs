@@ -10,7 +10,7 @@
 use crate::digest::DigestRow;
 use crate::prepared::PreparedRow;
 use crate::stat::{Stat, StatTotals, Tally};
-use crate::statement::StatementEnd;
+use crate::statement::{ONE_RANGE, StatementEnd};
 use crate::{CounterPage, OwnTransaction};
 use std::sync::Arc;
 
@@ -58,6 +58,8 @@ pub(crate) struct Run {
     rows_sent: Tally,
     rows_examined: Tally,
     rows_affected: Tally,
+    /// Ranges of the first table: nothing else that seldom happens is added to a run.
+    ranges: Tally,
 }
 
 /// What a run had when it was settled.
@@ -67,6 +69,7 @@ pub(crate) struct RunTotals {
     pub rows_sent: u64,
     pub rows_examined: u64,
     pub rows_affected: u64,
+    pub ranges: u64,
 }
 
 impl Run {
@@ -94,6 +97,10 @@ impl Run {
         if end.rows_affected != 0 {
             self.rows_affected.add(end.rows_affected);
         }
+        if let Some(more) = end.more {
+            debug_assert!(*more == ONE_RANGE, "a run with {more:?}");
+            self.ranges.add(1);
+        }
     }
 
     fn take(&self) -> RunTotals {
@@ -103,6 +110,7 @@ impl Run {
             rows_sent: self.rows_sent.take(),
             rows_examined: self.rows_examined.take(),
             rows_affected: self.rows_affected.take(),
+            ranges: self.ranges.take(),
         }
     }
 }

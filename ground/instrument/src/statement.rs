@@ -96,6 +96,22 @@ pub struct EventSums {
     present: u32,
 }
 
+/// What a statement did that has read a range of one table, and is plain otherwise.
+pub static ONE_RANGE: EventSums = {
+    let mut sums = [0; SUMS];
+    sums[Sum::SelectRange as usize] = 1;
+    EventSums { sums, present: 1 << Sum::SelectRange as u32 }
+};
+
+/// [`Sum::SelectRange`] in [`SELDOM`].
+const SELECT_RANGE: usize = {
+    let mut n = 0;
+    while SELDOM[n].1 as usize != Counter::SelectRange as usize {
+        n += 1;
+    }
+    n
+};
+
 impl EventSums {
     /// Says one of them.
     #[inline]
@@ -158,6 +174,9 @@ impl StatementRow {
         self.sums[Sum::RowsExamined as usize].add(run.rows_examined);
         if run.rows_affected != 0 {
             self.sums[Sum::RowsAffected as usize].add(run.rows_affected);
+        }
+        if run.ranges != 0 {
+            self.sums[Sum::SelectRange as usize].add(run.ranges);
         }
     }
 
@@ -293,6 +312,17 @@ impl Watch {
         self.seldom != page.seldom()
     }
 
+    /// Whether all that has changed is that one range was read: then it is remembered, and [`ONE_RANGE`] is what to add.
+    #[inline(always)]
+    pub fn takes_range(&mut self, page: &CounterPage) -> bool {
+        // Each of the other changes is one more.
+        let is_range = page.seldom() == self.seldom + 1
+            && page.counter(Counter::SelectRange) == self.each[SELECT_RANGE] + 1;
+        self.seldom += u64::from(is_range);
+        self.each[SELECT_RANGE] += u64::from(is_range);
+        is_range
+    }
+
     /// Adds what was counted since to the sums, and remembers the present values.
     #[cold]
     pub fn take(&mut self, page: &CounterPage, sums: &mut EventSums) {
@@ -332,6 +362,26 @@ mod tests {
             STATEMENTS[usize::from(statement_named("statement/com/Execute"))].name(),
             "statement/com/Execute"
         );
+    }
+
+    #[test]
+    fn one_range_is_told_apart_from_whatever_else_seldom_happens() {
+        let mut watch = Watch::default();
+        let page = CounterPage::boxed();
+        assert!(!watch.takes_range(&page));
+        page.add(Counter::SelectRange, 1);
+        assert!(watch.takes_range(&page) && !watch.has_changed(&page));
+        page.add(Counter::SelectScan, 1);
+        assert!(!watch.takes_range(&page));
+        page.add(Counter::SelectRange, 1);
+        assert!(!watch.takes_range(&page));
+        let mut sums = EventSums::default();
+        watch.take(&page, &mut sums);
+        let all = sums.all();
+        assert_eq!((all[Sum::SelectRange as usize], all[Sum::SelectScan as usize]), (1, 1));
+        let mut one = EventSums::default();
+        one.set(Sum::SelectRange, 1);
+        assert_eq!(one, ONE_RANGE);
     }
 
     #[test]

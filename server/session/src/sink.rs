@@ -10,7 +10,7 @@ use crate::charsets::Charsets;
 use crate::errors::SessionError;
 use crate::local_file::{LOCAL_FILE_REQUEST, LocalFile};
 use crate::net::Net;
-use executor::{Batch, HeaderMemo, ResultColumn, RowSink, SqlError, send_decoded};
+use executor::{HeaderMemo, ResultColumn, RowSink, SqlError, send_decoded};
 use expr::damaged;
 use forms::{binary_row, is_formatted, is_padded, stored_binary_row, stored_text_row, text_row};
 use std::borrow::Cow;
@@ -222,31 +222,31 @@ impl RowSink for Rows<'_> {
         Ok(Box::new(LocalFile::new(&mut *self.net, self.out, &mut self.gone)))
     }
 
-    fn stored_rows(
+    fn stored_row(
         &mut self,
         layout: &RowLayout,
         columns: &[usize],
-        rows: &Batch,
-    ) -> Result<(), SqlError> {
+        row: &[u8],
+    ) -> Result<bool, SqlError> {
         if self.converts {
-            return send_decoded(self, layout, columns, rows);
+            send_decoded(self, layout, columns, row)?;
+            return Ok(false);
         }
-        *self.rows_sent += rows.len() as u64;
-        for row in rows.rows() {
-            let stored = (layout, columns, row);
-            let put = match self.binary {
-                true => stored_binary_row(self.out, self.codes, stored),
-                false => stored_text_row(self.out, stored),
-            };
-            if let Err(error) = put {
-                self.out.abandon();
-                return Err(damaged(error));
-            }
-            if self.out.len() >= SEND_AT_BYTES {
-                self.flush()?;
-            }
+        *self.rows_sent += 1;
+        let stored = (layout, columns, row);
+        let put = match self.binary {
+            true => stored_binary_row(self.out, self.codes, stored),
+            false => stored_text_row(self.out, stored),
+        };
+        if let Err(error) = put {
+            self.out.abandon();
+            return Err(damaged(error));
         }
-        Ok(())
+        Ok(self.out.len() >= SEND_AT_BYTES)
+    }
+
+    fn make_room(&mut self) -> Result<(), SqlError> {
+        if self.out.len() >= SEND_AT_BYTES { self.flush() } else { Ok(()) }
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 //! that begin with it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
 //! 3. The keys of all ranges lie in one memory, which those of the next execution use again: warm, nothing is allocated.
 
+use std::cmp::Ordering;
 use std::ops::{Bound, Range};
 
 /// An encoded key range.
@@ -125,7 +126,8 @@ impl KeyRanges {
         if list.len() < 2 {
             return;
         }
-        list.sort_by_cached_key(|range| start(slice(bytes, range.0)));
+        let low = |range: &(Bound<Key>, Bound<Key>)| Place::of_low(slice(bytes, range.0));
+        list.sort_unstable_by(|a, b| low(a).cmp(&low(b)));
         let mut merged = 0;
         for n in 1..list.len() {
             let (last, range) = (list[merged], list[n]);
@@ -133,7 +135,7 @@ impl KeyRanges {
             if !meets(last_end, slice(bytes, range.0), touching) {
                 merged += 1;
                 list[merged] = range;
-            } else if is_before(last_end, slice(bytes, range.1)) {
+            } else if Place::of_high(last_end) < Place::of_high(slice(bytes, range.1)) {
                 list[merged].1 = range.1;
             }
         }
@@ -159,11 +161,6 @@ pub(crate) fn whole(prefix: Key) -> (Bound<Key>, Bound<Key>) {
     (Bound::Included(prefix), Bound::Included(prefix))
 }
 
-/// The bound just behind every key that begins with `key`.
-fn after(mut key: Vec<u8>) -> Bound<Vec<u8>> {
-    if value::key::successor(&mut key) { Bound::Excluded(key) } else { Bound::Unbounded }
-}
-
 /// Whether a key lies in a range.
 fn contains((low, high): KeyRange<'_>, key: &[u8]) -> bool {
     let above = match low {
@@ -179,70 +176,95 @@ fn contains((low, high): KeyRange<'_>, key: &[u8]) -> bool {
         }
 }
 
-/// The first key of a lower bound.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Start {
-    First,
-    At(Vec<u8>),
-    /// No key is so large.
-    Nowhere,
+/// A place among all keys: before the first one that is not smaller than a key, which is given by its beginning and a last
+/// byte. What is behind all that begin with a key is before its successor, whose last byte is one more.
+#[derive(Debug, Clone, Copy)]
+struct Place<'k> {
+    start: &'k [u8],
+    last: Option<u8>,
+    /// Behind all keys.
+    is_end: bool,
 }
 
-fn start(bound: Bound<&[u8]>) -> Start {
-    match bound {
-        Bound::Included(key) => Start::At(key.to_vec()),
-        Bound::Excluded(key) => match after(key.to_vec()) {
-            Bound::Excluded(key) => Start::At(key),
-            _ => Start::Nowhere,
-        },
-        Bound::Unbounded => Start::First,
+impl<'k> Place<'k> {
+    #[inline]
+    fn before(key: &'k [u8]) -> Place<'k> {
+        Place { start: key, last: None, is_end: false }
     }
-}
 
-/// The first key behind an upper bound; none: there is no end.
-fn end(bound: Bound<&[u8]>) -> Option<Vec<u8>> {
-    match bound {
-        Bound::Excluded(key) => Some(key.to_vec()),
-        Bound::Included(key) => match after(key.to_vec()) {
-            Bound::Excluded(key) => Some(key),
-            _ => None,
-        },
-        Bound::Unbounded => None,
-    }
-}
-
-/// Whether an upper bound is below another.
-fn is_before(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
-    match (end(a), end(b)) {
-        (None, _) => false,
-        (Some(_), None) => true,
-        (Some(a), Some(b)) => a < b,
-    }
-}
-
-fn meets(high: Bound<&[u8]>, low: Bound<&[u8]>, touching: bool) -> bool {
-    match (end(high), start(low)) {
-        (None, _) | (_, Start::First) => true,
-        (_, Start::Nowhere) => false,
-        (Some(high), Start::At(low)) => low < high || touching && low == high,
-    }
-}
-
-fn is_empty(range: KeyRange<'_>) -> bool {
-    // The usual ends, without a copy of them.
-    match range {
-        (Bound::Included(low), Bound::Included(high)) => {
-            return low > high && !low.starts_with(high);
+    /// Behind all that begin with a key.
+    #[inline]
+    fn behind(mut key: &'k [u8]) -> Place<'k> {
+        while let Some((&last, start)) = key.split_last() {
+            if last != u8::MAX {
+                return Place { start, last: Some(last + 1), is_end: false };
+            }
+            key = start;
         }
-        (Bound::Included(low), Bound::Excluded(high)) => return low >= high,
-        (Bound::Unbounded, Bound::Unbounded) => return false,
-        _ => {}
+        Place { start: &[], last: None, is_end: true }
     }
-    match (start(range.0), end(range.1)) {
-        (Start::Nowhere, _) => true,
-        (Start::At(low), Some(high)) => low >= high,
-        _ => false,
+
+    /// Where a range with this lower bound begins.
+    #[inline]
+    fn of_low(bound: Bound<&'k [u8]>) -> Place<'k> {
+        match bound {
+            Bound::Included(key) => Place::before(key),
+            Bound::Excluded(key) => Place::behind(key),
+            Bound::Unbounded => Place::before(&[]),
+        }
     }
+
+    /// Where a range with this upper bound ends.
+    #[inline]
+    fn of_high(bound: Bound<&'k [u8]>) -> Place<'k> {
+        match bound {
+            Bound::Included(key) => Place::behind(key),
+            Bound::Excluded(key) => Place::before(key),
+            Bound::Unbounded => Place::behind(&[]),
+        }
+    }
+}
+
+impl Ord for Place<'_> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.is_end | other.is_end {
+            return self.is_end.cmp(&other.is_end);
+        }
+        let common = self.start.len().min(other.start.len());
+        let rest = |place: &Self| place.start[common..].iter().copied().chain(place.last);
+        self.start[..common].cmp(&other.start[..common]).then_with(|| rest(self).cmp(rest(other)))
+    }
+}
+
+impl PartialOrd for Place<'_> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Place<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Place<'_> {}
+
+/// Whether a range that begins at `low` goes on where one that ends at `high` is.
+#[inline]
+fn meets(high: Bound<&[u8]>, low: Bound<&[u8]>, touching: bool) -> bool {
+    match Place::of_low(low).cmp(&Place::of_high(high)) {
+        Ordering::Less => true,
+        Ordering::Equal => touching,
+        Ordering::Greater => false,
+    }
+}
+
+#[inline]
+fn is_empty((low, high): KeyRange<'_>) -> bool {
+    Place::of_low(low) >= Place::of_high(high)
 }
 
 #[cfg(test)]
@@ -308,13 +330,45 @@ mod tests {
     }
 
     #[test]
+    fn places_are_ordered_as_the_keys_between_them() {
+        let mut keys = vec![Vec::new()];
+        for at in 0..40 {
+            let longer = [0, 1, 0xff].map(|byte| [&keys[at][..], &[byte]].concat());
+            keys.extend(longer);
+        }
+        let places: Vec<(Place<'_>, Vec<bool>)> = keys[..40]
+            .iter()
+            .flat_map(|key| {
+                let is_before = |k: &Vec<u8>| k < key;
+                let is_in = |k: &Vec<u8>| k < key || k.starts_with(key);
+                [
+                    (Place::before(key), keys.iter().map(is_before).collect()),
+                    (Place::behind(key), keys.iter().map(is_in).collect()),
+                ]
+            })
+            .collect();
+        let count = |below: &[bool]| below.iter().filter(|b| **b).count();
+        for ((a, below_a), (b, below_b)) in
+            places.iter().flat_map(|a| places.iter().map(move |b| (a, b)))
+        {
+            // Keys that are not among these may lie between, so that no more is said of equal numbers.
+            if count(below_a) != count(below_b) {
+                assert_eq!(a.cmp(b), count(below_a).cmp(&count(below_b)), "{a:?} {b:?}");
+            }
+        }
+        assert_eq!(Place::behind(b"a\xff"), Place::before(b"b"));
+        assert_eq!(Place::behind(b""), Place::behind(b"\xff\xff"));
+    }
+
+    #[test]
     fn whole_prefix_covers_exactly_the_keys_that_begin_with_it() {
         let mut made = KeyRanges::default();
         let prefix = made.add(b"ab");
         made.push(whole(prefix));
-        let (_, high) = made.get(0).expect("a range");
-        assert_eq!(end(high), Some(b"ac".to_vec()));
-        assert_eq!(end(Bound::Included(&[0xff])), None);
+        let (low, high) = made.get(0).expect("a range");
+        assert!(Place::of_high(high) > Place::of_low(Bound::Included(b"ab\xff\xff")));
+        assert_eq!(Place::of_high(high), Place::of_low(Bound::Included(b"ac")));
+        assert!(Place::of_low(low) > Place::of_low(Bound::Included(b"aa\xff")));
         let both = (Bound::Included(&b"ab"[..]), Bound::Included(&b"ab"[..]));
         merged(&[both, range(b"ab", b"ab1")], false, &[both]);
     }

@@ -51,7 +51,6 @@ pub use error::ExecError;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
 pub use lock_tables::{admit_flush, flush_and_lock, flush_handles, lock_tables};
-pub use ops::stored::Batch;
 pub use planner::parameters::{Parameter, ParameterType};
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use prepared::{Prepared, execute, prepare, prepare_open};
@@ -93,38 +92,43 @@ pub trait RowSink {
     }
     /// Sends a row.
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), SqlError>;
-    /// Sends rows whose values are columns of stored ones.
+    /// Takes a row whose values are columns of a stored one; `true`: [`RowSink::make_room`] comes before the next one.
     ///
     /// # Errors
-    /// As [`RowSink::row`]; 1712 when a stored row is damaged.
-    fn stored_rows(
+    /// As [`RowSink::row`]; 1712 when the stored row is damaged.
+    fn stored_row(
         &mut self,
         layout: &RowLayout,
         columns: &[usize],
-        rows: &Batch,
-    ) -> Result<(), SqlError> {
-        send_decoded(self, layout, columns, rows)
+        row: &[u8],
+    ) -> Result<bool, SqlError> {
+        send_decoded(self, layout, columns, row)?;
+        Ok(false)
+    }
+    /// Sends what has gathered, if that is much.
+    ///
+    /// # Errors
+    /// The client is gone.
+    fn make_room(&mut self) -> Result<(), SqlError> {
+        Ok(())
     }
 }
 
-/// Sends columns of stored rows by [`RowSink::row`], each as a list of values.
+/// Sends columns of a stored row by [`RowSink::row`], as a list of values.
 ///
 /// # Errors
-/// As [`RowSink::stored_rows`].
+/// As [`RowSink::stored_row`].
 pub fn send_decoded<S: RowSink + ?Sized>(
     sink: &mut S,
     layout: &RowLayout,
     columns: &[usize],
-    rows: &Batch,
+    row: &[u8],
 ) -> Result<(), SqlError> {
-    for row in rows.rows() {
-        let mut values: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
-        for column in columns {
-            values.push(layout.decode(row, *column).map_err(expr::damaged)?);
-        }
-        sink.row(&values)?;
+    let mut values: SmallVec<[Datum<'_>; OUTPUTS_FEW]> = SmallVec::new();
+    for column in columns {
+        values.push(layout.decode(row, *column).map_err(expr::damaged)?);
     }
-    Ok(())
+    sink.row(&values)
 }
 
 /// What a sink keeps of a header between two runs of a compiled statement.

@@ -7,7 +7,6 @@ use crate::locking::{Use, unnamed};
 use crate::memory::Budget;
 use crate::ops::block::Block;
 use crate::ops::measure::Measures;
-use crate::ops::stored::Batch;
 use crate::ops::tally;
 use crate::ops::{OUTPUTS_FEW, Statement, internal, limit_value};
 use crate::states::{OpenBlock, Opened, Own};
@@ -118,17 +117,13 @@ fn run_block(
     context: &mut Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<Outcome, SqlError> {
-    let Context { client, tables, env, states } = context;
+    let Context { client, tables, env, .. } = context;
     let sent_max = sent_max(call, &**env)?;
     let st = call.statement((client, tables, &**env), Arc::clone(&open.budget));
     if call.query.into.is_none() {
         sink.header_again(call.header, &mut open.header)?;
     }
-    st.spare.set(states.spare.take().map(Batch::unused));
-    let outcome = give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink);
-    // It stays as long as statements that need it follow each other.
-    states.spare = st.spare.take().filter(|batch| batch.is_used);
-    outcome
+    give_out(call.query, &mut open.block, sent_max, &st, &mut **env, sink)
 }
 
 /// How many rows of a query are sent at most.

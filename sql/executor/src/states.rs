@@ -8,7 +8,6 @@
 use crate::HeaderMemo;
 use crate::memory::Budget;
 use crate::ops::block::Block;
-use crate::ops::stored::Batch;
 use crate::point::Buffers;
 use crate::program::Program;
 use std::ops::Deref;
@@ -102,8 +101,6 @@ pub(crate) struct Place(usize);
 pub struct States {
     list: Vec<CachedState>,
     runs: u64,
-    /// Memory for rows that pass through.
-    pub(crate) spare: Option<Box<Batch>>,
 }
 
 impl States {

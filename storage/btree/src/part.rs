@@ -4,8 +4,9 @@
 //!    Guard: `writers_and_readers_share_a_tree`.
 //! 2. Of a part that is not whole only the header, the fences and the entries from `from` to below `to` mean anything.
 //!    Guard: in debug builds the other bytes are no page's; `short_ranges_agree_with_a_map`.
-//! 3. The second range in a leaf that does not change copies it whole, those behind it copy nothing. Guard: the assert of
-//!    `Part::is_of`; `a_leaf_is_copied_whole_for_many_entries_or_many_ranges`.
+//! 3. A leaf that does not change is copied whole for the range that is the [`RANGES_APART`]th behind another one there, those
+//!    behind it copy nothing: a whole copy costs as much as ten descents save. Guard: the assert of `Part::is_of`;
+//!    `a_leaf_is_copied_whole_for_many_entries_or_many_ranges`.
 
 use crate::Tree;
 use crate::ahead::Ahead;
@@ -14,6 +15,9 @@ use base::{Error, PageNo, Result};
 use page::{BODY_AT, Found, Layout, Node, RacyNode};
 use pool::{Optimistic, PageCopy};
 use std::ops::Bound;
+
+/// Ranges in one leaf behind the first one until it is copied whole.
+const RANGES_APART: u8 = 4;
 
 const OUTSIDE: &str = "leaf entries lie outside the page";
 
@@ -95,6 +99,8 @@ pub(crate) struct Part {
     whole: bool,
     /// Which page was copied without a latch, and that one's version.
     copied: Option<(PageNo, u32)>,
+    /// Ranges that found that page as the one before had found it, one behind the other.
+    again: u8,
     /// The first slot that is in the range.
     pub from: u16,
     /// The slot behind the last one that is.
@@ -109,6 +115,7 @@ impl Part {
             layout: Layout::default(),
             whole: false,
             copied: None,
+            again: 0,
             from: 0,
             to: 0,
         }
@@ -153,11 +160,12 @@ impl Part {
         for _ in 0..RESTARTS_MAX {
             let Some(page) = tree.try_descend_in_passing(way, limit, ahead)? else { continue };
             let this = Some((page.page_no(), page.version()));
-            let whole = self.copy(page.node(), edges, this == before);
+            let again = if this == before { self.again + 1 } else { 0 };
+            let whole = self.copy(page.node(), edges, again >= RANGES_APART);
             if page.validate() {
                 self.whole = whole.ok_or_else(|| tree.corrupt(page.page_no(), OUTSIDE))?;
                 self.layout = Layout::of(&self.page)?;
-                self.copied = this;
+                (self.copied, self.again) = (this, again.min(RANGES_APART));
                 return Ok(());
             }
         }
@@ -255,7 +263,10 @@ mod tests {
         }
         let mut part = Part::new();
         assert_eq!(begin(&mut part, &tree, 500, 502), (3, false, true));
-        // Another one in that leaf has it copied, and those behind it find it.
+        // Some others in that leaf have it copied, and those behind them find it.
+        for _ in 1..RANGES_APART {
+            assert_eq!(begin(&mut part, &tree, 501, 501), (1, false, true));
+        }
         assert_eq!(begin(&mut part, &tree, 501, 501), (1, true, true));
         assert_eq!(begin(&mut part, &tree, 501, 503), (3, true, false));
         put(&env, &tree, &worker, &501u32.to_be_bytes(), &[8; 200]);

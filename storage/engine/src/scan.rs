@@ -20,7 +20,7 @@ use crate::locked_range::LockedRange;
 use crate::locking::{LockMode, RowLock};
 use crate::outside::Need;
 use crate::row::{HEADER_BYTES, RowHeader, Seen, row_bytes};
-use crate::table::{Table, is_marked, split_entry};
+use crate::table::{Secondary, Table, is_marked, split_entry};
 use crate::version::{Eyes, Sight};
 use base::{Error, Lsn, Result, TrxId};
 use btree::Cursor;
@@ -523,6 +523,14 @@ impl Reader {
                 if !seen.is_there() {
                     break;
                 }
+                // What the view sees has the entry's key, as the leaf says; what was committed since need not.
+                if settled && seen.is_plain() && matches!(eyes.sight, Sight::At(_)) {
+                    debug_assert!(
+                        engine.has_parts(table, s, &self.payload, parts)?,
+                        "a settled entry misleads"
+                    );
+                    return Ok(Some(seen));
+                }
                 let row = table.row_of(&self.payload)?;
                 match engine.entry_prefix(table, s, &row, &mut self.prefix)? {
                     Fetched::Done if self.prefix == parts => return Ok(Some(seen)),
@@ -532,6 +540,21 @@ impl Reader {
                 }
             }
         }
+    }
+}
+
+impl Engine {
+    /// Whether a row has the parts of an entry; yes if what they are made of is gone.
+    fn has_parts(
+        &self,
+        table: &Table,
+        s: &Secondary,
+        payload: &[u8],
+        parts: &[u8],
+    ) -> Result<bool> {
+        let mut prefix = Vec::new();
+        let fetched = self.entry_prefix(table, s, &table.row_of(payload)?, &mut prefix)?;
+        Ok(!matches!(fetched, Fetched::Done) || prefix == parts)
     }
 }
 

@@ -150,12 +150,36 @@ impl Ranked {
     #[inline]
     #[must_use]
     pub fn rank(&self, row: &[u8]) -> Option<Option<u64>> {
-        if self.null_bit != NOT_NULL
-            && row.get((self.null_bit / 8) as usize)? & 1 << (self.null_bit % 8) != 0
-        {
-            return Some(None);
+        if self.is_null(row)? { Some(None) } else { self.bits(row).map(Some) }
+    }
+
+    /// Appends the column's values, each of which `read` reads where it begins; `None`: a row is too short.
+    #[inline]
+    fn numbers<'r>(
+        &self,
+        rows: impl Iterator<Item = &'r [u8]>,
+        (nulls, numbers): (&mut Nulls, &mut Vec<i64>),
+        read: impl Fn(&'r [u8]) -> Option<i64>,
+    ) -> Option<()> {
+        for (n, row) in rows.enumerate() {
+            let number = match self.is_null(row)? {
+                true => {
+                    nulls.set(n);
+                    0
+                }
+                false => read(row.get(self.at..)?)?,
+            };
+            numbers.push(number);
         }
-        self.bits(row).map(Some)
+        Some(())
+    }
+
+    #[inline]
+    fn is_null(&self, row: &[u8]) -> Option<bool> {
+        Some(
+            self.null_bit != NOT_NULL
+                && row.get((self.null_bit / 8) as usize)? & 1 << (self.null_bit % 8) != 0,
+        )
     }
 
     #[inline]
@@ -249,6 +273,26 @@ impl RowLayout {
         self.stored(row, column)?
     }
 
+    /// The value of an integer column of 1, 2, 4 or 8 bytes, two's complement; `None`: it is none, or NULL, or not there.
+    #[inline(always)]
+    #[must_use]
+    pub fn int(&self, row: &[u8], column: usize) -> Option<i64> {
+        let place = self.places.get(column)?;
+        let bytes = row.get(place.at as usize..)?;
+        let is_null = place.null_bit != NOT_NULL
+            && row.get((place.null_bit / 8) as usize)? & 1 << (place.null_bit % 8) != 0;
+        if is_null || !place.ty.kind.is_int() {
+            return None;
+        }
+        match place.width {
+            4 => Some(i32::from_le_bytes(*bytes.first_chunk()?).into()),
+            8 => Some(i64::from_le_bytes(*bytes.first_chunk()?)),
+            2 => Some(i16::from_le_bytes(*bytes.first_chunk()?).into()),
+            1 => Some(i8::from_le_bytes(*bytes.first_chunk()?).into()),
+            _ => None,
+        }
+    }
+
     /// The bytes that hold a column's value: equal ones hold equal values. Outer `None`: they do not lie in
     /// the row, or not in the common way; inner `None`: NULL.
     #[inline]
@@ -287,12 +331,28 @@ impl RowLayout {
             Numbers::Narrow(numbers) => {
                 let ranked = self.ranked(column)?;
                 numbers.clear();
-                for (n, row) in rows.enumerate() {
-                    let rank = ranked.rank(row)?;
-                    if rank.is_none() {
-                        nulls.set(n);
+                let into = (nulls, numbers);
+                match (ranked.form, ranked.width) {
+                    (Form::Signed, 4) => {
+                        ranked.numbers(rows, into, |at| {
+                            Some(i32::from_le_bytes(*at.first_chunk()?).into())
+                        })?;
                     }
-                    numbers.push(rank.map_or(0, |rank| ranked.number(rank)));
+                    (Form::Signed, 8) => {
+                        ranked.numbers(rows, into, |at| {
+                            Some(i64::from_le_bytes(*at.first_chunk()?))
+                        })?;
+                    }
+                    _ => {
+                        let (nulls, numbers) = into;
+                        for (n, row) in rows.enumerate() {
+                            let rank = ranked.rank(row)?;
+                            if rank.is_none() {
+                                nulls.set(n);
+                            }
+                            numbers.push(rank.map_or(0, |rank| ranked.number(rank)));
+                        }
+                    }
                 }
             }
             Numbers::Wide(numbers) => {

@@ -9,8 +9,9 @@ use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
     Counter, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure, HistoryWriter,
-    OwnTransaction, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests,
-    SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named, statement_of,
+    ONE_RANGE, OwnTransaction, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS,
+    SessionDigests, SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named,
+    statement_of,
 };
 use parser::SqlMode;
 use parser::digest::Digest;
@@ -274,12 +275,14 @@ impl Events {
         let rows_examined = rows_read.wrapping_sub(self.rows_read);
         self.rows_read = rows_read;
         let did = Did { rows_affected, rows_examined };
-        let is_plain = self.plan.depth == Depth::Plain
+        let may_be_plain = self.plan.depth == Depth::Plain
             && ended.errors | ended.conditions == 0
-            && !self.watch.has_changed(page)
             && !self.transactions.has_others();
-        if is_plain {
-            return self.end_plainly(slot, ended, did);
+        if may_be_plain && !self.watch.has_changed(page) {
+            return self.end_plainly(slot, ended, did, None);
+        }
+        if may_be_plain && self.watch.takes_range(page) {
+            return self.end_with_range(slot, ended, did);
         }
         let Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared } = ended;
         let counts = [rows_sent, errors, conditions];
@@ -289,7 +292,13 @@ impl Events {
     /// Ends a statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom
     /// done: nearly all of them.
     #[inline(always)]
-    fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
+    fn end_plainly(
+        &mut self,
+        slot: &SessionSlot,
+        ended: Ended<'_>,
+        did: Did,
+        more: Option<&EventSums>,
+    ) -> bool {
         let page = &slot.counters;
         let ns = ended.now_ns.saturating_sub(self.begin_ns);
         let end = StatementEnd {
@@ -297,7 +306,7 @@ impl Events {
             rows_sent: ended.rows_sent,
             rows_examined: did.rows_examined,
             rows_affected: did.rows_affected,
-            more: None,
+            more,
         };
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
@@ -316,6 +325,12 @@ impl Events {
             history.add_statement(&end, &recorded(self.instrument, &ended, row), own);
         }
         self.plan.history
+    }
+
+    /// As [`Self::end_plainly`], of one that has read a range.
+    #[inline(never)]
+    fn end_with_range(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
+        self.end_plainly(slot, ended, did, Some(&ONE_RANGE))
     }
 
     /// Processor time of the statement, in nanoseconds; 0 where it is not measured.

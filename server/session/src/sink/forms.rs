@@ -84,6 +84,10 @@ pub(super) fn stored_binary_row(
 ) -> Result<(), RowError> {
     let mut row = BinaryRow::begin(out, columns.len());
     for (column, code) in columns.iter().zip(codes) {
+        if let Some(n) = layout.int(stored, *column).filter(|_| is_integer(*code)) {
+            row.int(n, *code);
+            continue;
+        }
         match layout.text(stored, *column) {
             Some(text) if !has_own_form(*code) => row.bytes(text),
             _ => binary_value(&mut row, &layout.decode(stored, *column)?, *code),

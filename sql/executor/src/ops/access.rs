@@ -139,11 +139,11 @@ impl<'t> Encoder<'t> {
         key: &mut Vec<u8>,
     ) -> Result<Prefix, SqlError> {
         for (n, part) in values.iter().enumerate().map(|(n, part)| (first + n, part)) {
-            let Some(column) = self.column(n) else { return Ok(Prefix::Shorter) };
+            let Some(column) = self.column(n) else { return Ok(self.shorter()) };
             let (spec, ty) = column;
             // Equal texts that were cut need not have equal keys.
             if spec.prefix_chars.is_some() && ty.collation.cut() != Cut::Keeps {
-                return Ok(Prefix::Shorter);
+                return Ok(self.shorter());
             }
             let value = run.eval(&part.value, frame)?;
             let value = value.get();
@@ -157,11 +157,16 @@ impl<'t> Encoder<'t> {
             match append(column, &value, &*run.env, key) {
                 Part::Never => return Ok(Prefix::Nothing),
                 Part::Near if is_number(&value) => return Ok(Prefix::Nothing),
-                Part::Near | Part::Open => return Ok(Prefix::Shorter),
+                Part::Near | Part::Open => return Ok(self.shorter()),
                 Part::Exact => {}
             }
         }
         Ok(Prefix::Whole)
+    }
+
+    fn shorter(&self) -> Prefix {
+        self.widened.set(true);
+        Prefix::Shorter
     }
 
     /// Encodes ranges; `touching` ones become one.

@@ -6,10 +6,11 @@
 //!    gone through row by row. What a statement ends in is therefore what it ends in row by row. 3. Equal stored
 //!    bytes are equal keys: a row's group is that of the last row with the same bytes, if that is remembered.
 
+mod rows;
+
 use super::aggregate::State;
 use super::hash_group::{Groups, Pass};
 use super::read::ReadTable;
-use super::stored::{Batch, PASSING_BYTES};
 use super::table::{KeyTable, hash};
 use super::{Operator, Run};
 use crate::SqlError;
@@ -19,17 +20,21 @@ use expr::tree::Column;
 use expr::vector::Program;
 use expr::{Expr, Frame};
 use planner::query_plan::{Group, GroupStrategy};
+use rows::Batch;
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
 /// Most rows of a batch.
-const ROWS_MAX: u64 = 1024;
+const ROWS_MAX: usize = 1024;
 /// Rows of the first batch where a LIMIT may want few groups; each has twice as many as the one before.
-const ROWS_FIRST: u64 = 4;
+const ROWS_FIRST: usize = 4;
 /// A batch of so many bytes takes no more rows.
 const BYTES_MAX: usize = 256 << 10;
-/// The first batches are small, so that a short range needs no more memory than is kept from run to run.
-const SMALL_BATCHES: u32 = 16;
+/// Bytes of the first batch, whose memory is kept from run to run.
+const BYTES_FIRST: usize = 2 << 10;
+/// So many times as many bytes has each as the one before: the second one has room for a hundred usual rows, in memory that the
+/// thread has at hand.
+const BYTES_FACTOR: usize = 10;
 /// Room for the groups of so many rows is kept from run to run.
 const GROUPS_SPARE_MAX: usize = 128;
 /// Most keys whose groups are remembered by their bytes.
@@ -74,9 +79,9 @@ pub struct Batches<'p> {
     layout: Arc<RowLayout>,
     batch: Batch,
     /// Rows of the next batch.
-    rows_next: u64,
-    /// Batches so far.
-    batches: u32,
+    rows_next: usize,
+    /// Bytes of the next batch.
+    bytes_next: usize,
     vectors: Vectors,
     /// Columns that are the keys; `None`: there are other keys.
     keys: Option<Vec<usize>>,
@@ -130,14 +135,14 @@ impl<'p> Batches<'p> {
         let remembered = Remembered { none: sorted, ..Remembered::default() };
         let all_count = vectors.parts.iter().all(|part| *part == Part::Count);
         let only_counts = all_count && group.keys.is_empty() && !read.predicate().has_rest();
-        let (batch, rows_next, batches, groups, at) = Default::default();
+        let (batch, rows_next, bytes_next, groups, at) = Default::default();
         Some(Batches {
             group,
             read,
             layout,
             batch,
             rows_next,
-            batches,
+            bytes_next,
             vectors,
             keys,
             remembered,
@@ -158,7 +163,7 @@ impl<'p> Batches<'p> {
         }
         let sorted = self.group.strategy == GroupStrategy::Sorted;
         self.rows_next = if sorted { ROWS_FIRST } else { ROWS_MAX };
-        self.batches = 0;
+        self.bytes_next = BYTES_FIRST;
         self.batch.clear();
         self.remembered.clear();
         self.at = 0;
@@ -197,11 +202,11 @@ impl<'p> Batches<'p> {
         if sorted && self.at < self.batch.len() {
             return self.one_by_one(groups, pass, run, frame);
         }
-        self.batches += 1;
-        let small = self.batches <= SMALL_BATCHES;
-        self.batch.begin(self.rows_next, if small { PASSING_BYTES } else { BYTES_MAX });
+        self.batch.begin(self.rows_next, self.bytes_next);
+        self.bytes_next = (self.bytes_next * BYTES_FACTOR).min(BYTES_MAX);
         self.rows_next = (self.rows_next * 2).min(ROWS_MAX);
-        self.read.fill(run, frame, &mut self.batch)?;
+        let batch = &mut self.batch;
+        self.read.pass(run, frame, &mut |row| batch.push(row))?;
         if self.batch.is_empty() {
             return Ok(false);
         }

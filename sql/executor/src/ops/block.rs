@@ -6,7 +6,7 @@
 
 use super::build::build;
 use super::cells::{Cells, made_layout};
-use super::stored::{PASSING_BYTES, stored_column, with_spare};
+use super::stored::{pass_each, stored_column};
 use super::subquery::{Runner, SubplanState};
 use super::{OUTPUTS_FEW, Operator, Run, Statement, trim};
 use crate::{Environment, RowSink, SqlError};
@@ -154,16 +154,15 @@ impl<'p> Block<'p> {
                 }
             }
             let layout = Arc::clone(layout);
-            with_spare(run.st, |batch| {
-                let (mut rows, mut more) = (0, true);
-                while more && rows < rows_max {
-                    batch.begin(rows_max - rows, PASSING_BYTES);
-                    more = root.fill(run, frame, batch)?;
-                    rows += batch.len() as u64;
-                    sink.stored_rows(&layout, &columns, batch)?;
-                }
-                Ok(Some(rows))
-            })
+            let (mut rows, mut more) = (0, true);
+            while more && rows < rows_max {
+                more = pass_each(root, run, frame, |row| {
+                    rows += 1;
+                    Ok(sink.stored_row(&layout, &columns, row)? || rows == rows_max)
+                })?;
+                sink.make_room()?;
+            }
+            Ok(Some(rows))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Operators that pass rows on: one row, no row, a condition, a limit.
 
-use super::stored::{Batch, StoredLeaf};
+use super::stored::{StoredLeaf, TakeRow};
 use super::{Operator, Run};
 use crate::SqlError;
 use expr::{Expr, Frame};
@@ -73,9 +73,6 @@ pub struct Limit<'p> {
     pub(super) left: u64,
 }
 
-/// Rows that are skipped at a time.
-const SKIPPED_MAX: u64 = 1024;
-
 /// A number of a LIMIT clause.
 ///
 /// # Errors
@@ -116,26 +113,26 @@ impl Operator for Limit<'_> {
         self.input.stored()
     }
 
-    fn fill(
+    fn pass(
         &mut self,
         run: &mut Run<'_>,
         frame: &mut Frame,
-        batch: &mut Batch,
+        take: &mut TakeRow<'_>,
     ) -> Result<bool, SqlError> {
-        let wanted = batch.rows_max();
-        while self.left > 0 && self.to_skip > 0 {
-            batch.limit_to(self.to_skip.min(SKIPPED_MAX));
-            let more = self.input.fill(run, frame, batch)?;
-            self.to_skip -= batch.len() as u64;
-            if !more {
-                self.left = 0;
-            }
-            batch.clear();
+        if self.left == 0 {
+            return Ok(false);
         }
-        if self.left > 0 {
-            batch.limit_to(self.left.min(wanted));
-            let more = self.input.fill(run, frame, batch)?;
-            self.left = if more { self.left - batch.len() as u64 } else { 0 };
+        let (to_skip, left) = (&mut self.to_skip, &mut self.left);
+        let more = self.input.pass(run, frame, &mut |row| {
+            if *to_skip > 0 {
+                *to_skip -= 1;
+                return false;
+            }
+            *left -= 1;
+            take(row) || *left == 0
+        })?;
+        if !more {
+            self.left = 0;
         }
         Ok(self.left > 0)
     }

@@ -24,6 +24,7 @@ mod hash_join;
 mod join;
 mod json_table;
 mod keys;
+mod lists;
 mod loose;
 pub mod measure;
 mod merge;
@@ -61,7 +62,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use store::RowStore;
-use stored::{Batch, StoredLeaf};
+use stored::{StoredLeaf, TakeRow};
 use value::Datum;
 
 /// Rows between two looks at the kill flag and the clock.
@@ -80,23 +81,23 @@ pub trait Operator: Send {
     /// Whatever the statement may end in.
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError>;
     /// The leaf of an open operator's rows, where nothing has to be looked at but what is stored of one leaf: its rows may be
-    /// taken by [`Operator::fill`] instead.
+    /// taken by [`Operator::pass`] instead.
     fn stored(&self) -> Option<StoredLeaf<'_>> {
         None
     }
 
-    /// Fills a batch, which has begun, with the next rows; `false`: there are no others behind them.
+    /// Shows the next rows where they lie, until `take` has enough; `false`: there are no others.
     ///
     /// # Errors
     /// Whatever the statement may end in.
-    fn fill(
+    fn pass(
         &mut self,
         run: &mut Run<'_>,
         frame: &mut Frame,
-        batch: &mut Batch,
+        take: &mut TakeRow<'_>,
     ) -> Result<bool, SqlError> {
-        let _ = (run, frame, batch);
-        Err(internal("rows of several leaves in a batch"))
+        let _ = (run, frame, take);
+        Err(internal("rows of several leaves pass"))
     }
 
     /// The statement is over: gives back the rows that it keeps, and forgets what held for this statement only, so that it
@@ -142,8 +143,6 @@ pub struct Statement<'s> {
     pub deadline: Option<Instant>,
     /// What operators do is measured here.
     pub measures: Option<Rc<measure::Measures>>,
-    /// Memory for rows that pass through.
-    pub spare: Cell<Option<Box<Batch>>>,
 }
 
 impl<'s> Statement<'s> {
@@ -168,7 +167,6 @@ impl<'s> Statement<'s> {
             semi_consistent: false,
             deadline: None,
             measures: None,
-            spare: Cell::new(None),
         }
     }
 
@@ -189,7 +187,10 @@ impl<'s> Statement<'s> {
     pub fn tick(&self) -> Result<(), SqlError> {
         let ticks = self.ticks.get() + 1;
         self.ticks.set(ticks);
-        if ticks.is_multiple_of(TICKS) { self.look() } else { Ok(()) }
+        if !ticks.is_multiple_of(TICKS) {
+            return Ok(());
+        }
+        self.look()
     }
 
     #[cold]

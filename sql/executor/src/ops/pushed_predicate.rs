@@ -8,12 +8,12 @@
 //!    constants are spans of those.
 
 use super::Run;
+use super::lists::List;
 use crate::SqlError;
 use expr::eval::compare;
 use expr::functions::Purity;
 use expr::tree::{Column, Comparison, Truth};
 use expr::{Expr, Frame, OwnedDatum};
-use std::cmp::Ordering;
 use std::sync::Arc;
 use value::row::gather::Ranked;
 use value::{Collation, ColumnType, Datum, Kind, RowError, RowLayout};
@@ -35,7 +35,7 @@ enum Test {
     Span(Span),
     Compare(Comparison, usize, OwnedDatum, Collation),
     Columns(Comparison, usize, usize, Collation),
-    In(usize, Vec<OwnedDatum>, Collation),
+    In(List),
     Like(usize, OwnedDatum, u8, Collation),
     IsNull(usize),
     Not(Box<Test>),
@@ -119,6 +119,17 @@ impl<'p> PushedPredicate<'p> {
             && self.shapes.iter().all(is_bound)
     }
 
+    /// Whether it says no more than that an integer column has one of some values, to which this one belongs.
+    pub fn is_listed(&self, column: usize, value: &Expr) -> bool {
+        let ty = self.layout.column_type(column);
+        let lists = match &self.shapes[..] {
+            [Shape::In(of, list, _)] => *of == column && list.contains(value),
+            [Shape::Compare(Comparison::Eq, of, one, _)] => *of == column && *one == value,
+            _ => false,
+        };
+        lists && self.rest.is_empty() && ty.is_some_and(|ty| ty.kind.is_int())
+    }
+
     /// Evaluates the constants, unless that was done.
     ///
     /// # Errors
@@ -155,6 +166,8 @@ impl<'p> PushedPredicate<'p> {
         if self.tests.is_empty() { Ok(true) } else { self.all_hold(row) }
     }
 
+    // Rows that pass without a test need none of its registers.
+    #[inline(never)]
     fn all_hold(&self, row: &[u8]) -> Result<bool, RowError> {
         for test in &self.tests {
             let holds = match test {
@@ -201,14 +214,7 @@ impl Test {
                 let (a, b) = (layout.decode(row, *a)?, layout.decode(row, *b)?);
                 compare(*op, &a, &b, *collation)
             }
-            Test::In(column, list, collation) => {
-                let value = layout.decode(row, *column)?;
-                let order = |c: &OwnedDatum| value::compare(&value, &c.datum(), *collation);
-                let found = list.iter().any(|c| order(c) == Some(Ordering::Equal));
-                // Beside a NULL nothing is known to be different.
-                let known = found || !value.is_null() && !list.contains(&OwnedDatum::Null);
-                known.then_some(found)
-            }
+            Test::In(list) => list.holds(layout, row)?,
             Test::Like(column, pattern, escape, collation) => {
                 let value = layout.decode(row, *column)?;
                 expr::like(&value, &pattern.datum(), *escape, *collation)
@@ -266,7 +272,7 @@ impl Span {
 
 /// A value as one of the type that compares as equal to it, with everything in the same order; `None`: there
 /// is none.
-fn exactly(value: &Datum<'_>, ty: &ColumnType) -> Option<Datum<'static>> {
+pub fn exactly(value: &Datum<'_>, ty: &ColumnType) -> Option<Datum<'static>> {
     Some(match (ty.kind, *value) {
         (kind, Datum::Int(v)) if kind.is_int() => Datum::Int(v),
         (kind, Datum::UInt(v)) if kind.is_int() => Datum::UInt(v),
@@ -323,7 +329,8 @@ impl Shape<'_> {
             }
             Shape::Columns(op, a, b, collation) => Test::Columns(op, a, b, collation),
             Shape::In(column, list, collation) => {
-                Test::In(column, list.iter().map(constant).collect::<Result<_, _>>()?, collation)
+                let values = list.iter().map(constant).collect::<Result<_, _>>()?;
+                Test::In(List::new(column, values, collation, layout))
             }
             Shape::Like(column, e, escape, collation) => {
                 Test::Like(column, constant(e)?, escape, collation)

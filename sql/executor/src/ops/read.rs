@@ -3,7 +3,7 @@
 use super::access::{Encoder, Prefix};
 use super::pushed_predicate::PushedPredicate;
 use super::store::RowStore;
-use super::stored::{Batch, StoredLeaf};
+use super::stored::{StoredLeaf, TakeRow};
 use super::tally::Tally;
 use super::{Operator, Run, SPARE_BYTES_MAX, Statement, trim};
 use crate::SqlError;
@@ -171,15 +171,17 @@ impl<'p> ReadTable<'p> {
                     let found =
                         self.source.reader.next_where(st.client, table, bytes, &mut |row| {
                             seen += 1;
-                            let wanted =
-                                st.tick().and_then(|()| predicate.holds(row).map_err(damaged));
                             // The error is the statement's: the reader need not go on.
-                            match wanted {
+                            let mut fail = |error| {
+                                failed = Some(error);
+                                true
+                            };
+                            if let Err(error) = st.tick() {
+                                return fail(error);
+                            }
+                            match predicate.holds(row) {
                                 Ok(wanted) => wanted && take(row),
-                                Err(error) => {
-                                    failed = Some(error);
-                                    true
-                                }
+                                Err(error) => fail(damaged(error)),
                             }
                         })?;
                     self.source.tally.add(seen + u64::from(!found));
@@ -321,17 +323,15 @@ impl Operator for ReadTable<'_> {
         (plain && !self.predicate.has_rest()).then_some((self.read.leaf, &self.layout))
     }
 
-    fn fill(
+    fn pass(
         &mut self,
         run: &mut Run<'_>,
-        _: &mut Frame,
-        batch: &mut Batch,
+        frame: &mut Frame,
+        mut take: &mut TakeRow<'_>,
     ) -> Result<bool, SqlError> {
         let table = run.st.tables.table(self.read.table);
-        let mut spare = std::mem::take(&mut batch.spare);
-        let full = self.step(run, table, &mut spare, &mut |row| batch.push(row));
-        batch.spare = spare;
-        full
+        let bytes = &mut frame.leaves[usize::from(self.read.leaf)].bytes;
+        self.step(run, table, bytes, &mut take)
     }
 
     fn close(&mut self) {
@@ -355,16 +355,19 @@ fn is_one_row(read: &Read, table: &Table, range: &(Bound<&[u8]>, Bound<&[u8]>)) 
     }
 }
 
-/// Whether the predicate of a read says no more than the one range that is read: bounds of the clustered index's first
-/// column. An entry of another index may name a row that has other values by now.
+/// Whether the predicate of a read says no more than the ranges that are read: bounds of the index's first column, or a list
+/// of its values. A plain read answers no entry whose row has other values.
 fn is_implied(read: &Read, predicate: &PushedPredicate<'_>, table: &Table) -> bool {
-    let ReadAccess::Ranges { index: 0, ranges } = &read.access else { return false };
-    let [KeyRange { equal, last: LastPart::Between { low, high } }] = &ranges[..] else {
-        return false;
-    };
-    let column = Encoder::new(table, 0).ok().and_then(|encoder| encoder.first_column());
-    let says = |column| predicate.is_between(column, low.as_ref(), high.as_ref());
-    equal.is_empty() && column.is_some_and(says)
+    let ReadAccess::Ranges { index, ranges } = &read.access else { return false };
+    let encoder = Encoder::new(table, *index).ok();
+    let Some(column) = encoder.and_then(|encoder| encoder.first_column()) else { return false };
+    if let [KeyRange { equal, last: LastPart::Between { low, high } }] = &ranges[..] {
+        return equal.is_empty() && predicate.is_between(column, low.as_ref(), high.as_ref());
+    }
+    ranges.iter().all(|range| match (&range.equal[..], &range.last) {
+        ([value], LastPart::Any) => !value.null_safe && predicate.is_listed(column, &value.value),
+        _ => false,
+    })
 }
 
 /// Reads a virtual table: its rows are made when it is opened.

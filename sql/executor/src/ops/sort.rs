@@ -8,7 +8,7 @@ use super::keys::Rule;
 use super::pack::Packer;
 use super::sort_keys::StoredKeys;
 use super::sorter::Sorter;
-use super::stored::{Batch, PASSING_BYTES, StoredLeaf, with_spare};
+use super::stored::{StoredLeaf, TakeRow, pass_each};
 use super::{Operator, Run, tally, trim};
 use crate::SqlError;
 use expr::{Expr, Frame};
@@ -100,7 +100,6 @@ impl<'p> Sort<'p> {
     /// As [`Sort::take_all`], of rows as they are stored.
     fn take_stored(
         &mut self,
-        batch: &mut Batch,
         sorter: &mut Sorter,
         run: &mut Run<'_>,
         frame: &mut Frame,
@@ -108,19 +107,14 @@ impl<'p> Sort<'p> {
         let Some(keys) = self.stored_keys.as_deref() else {
             return Err(super::internal("keys of a sort that are not stored"));
         };
-        let mut rows = 0;
-        loop {
-            batch.begin(u64::MAX, PASSING_BYTES);
-            let more = self.input.fill(run, frame, batch)?;
-            rows += batch.len() as u64;
-            for row in batch.rows() {
-                let pack = |out: &mut Vec<u8>| self.packer.pack_stored(row, out);
-                sorter.add_stored(run.st, (row, keys), pack)?;
-            }
-            if !more {
-                return Ok(rows);
-            }
-        }
+        let (st, mut rows) = (run.st, 0);
+        pass_each(&mut *self.input, run, frame, |row| {
+            rows += 1;
+            let pack = |out: &mut Vec<u8>| self.packer.pack_stored(row, out);
+            sorter.add_stored(st, (row, keys), pack)?;
+            Ok(false)
+        })?;
+        Ok(rows)
     }
 
     /// Whether the rows of the input, which is open, come as they are stored.
@@ -152,7 +146,7 @@ impl Operator for Sort<'_> {
             sorter = sorter.of_stored(Arc::clone(keys));
         }
         let rows = match self.passes {
-            true => with_spare(run.st, |batch| self.take_stored(batch, &mut sorter, run, frame))?,
+            true => self.take_stored(&mut sorter, run, frame)?,
             false => self.take_all(&mut sorter, run, frame)?,
         };
         sorter.finish(run.st)?;
@@ -179,17 +173,17 @@ impl Operator for Sort<'_> {
         self.passes.then_some((leaf, layout))
     }
 
-    fn fill(
+    fn pass(
         &mut self,
         run: &mut Run<'_>,
         _: &mut Frame,
-        batch: &mut Batch,
+        take: &mut TakeRow<'_>,
     ) -> Result<bool, SqlError> {
         let Some(sorter) = &mut self.sorter else { return Ok(false) };
         loop {
             run.tick()?;
             let Some(row) = sorter.next_in_place(&mut self.key, &mut self.row)? else { break };
-            if batch.push(Packer::stored_row(row)?) {
+            if take(Packer::stored_row(row)?) {
                 return Ok(true);
             }
         }

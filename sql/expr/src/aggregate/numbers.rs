@@ -145,6 +145,12 @@ impl Integers {
         true
     }
 
+    /// Adds the sum of so many integers.
+    pub(super) fn add_wholes(&mut self, total: i128, count: u64) {
+        self.sum += total;
+        self.count += count;
+    }
+
     /// As `add`, of an integer's value.
     #[inline]
     pub(super) fn add_whole(&mut self, value: i128) {
@@ -211,6 +217,16 @@ impl Decimals {
             None => self.add_far(&value)?,
         }
         Ok(true)
+    }
+
+    /// Adds the digits of a sum of so many decimals; `false`: they have to be added one by one.
+    pub(super) fn add_total(&mut self, total: i128, scale: u8, count: u64) -> bool {
+        let near = self.near.checked_add(total).filter(|_| scale == self.scale);
+        if let Some(near) = near {
+            self.near = near;
+            self.count += count;
+        }
+        near.is_some()
     }
 
     /// As `add`, of a decimal's digits.

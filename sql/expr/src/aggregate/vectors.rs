@@ -47,6 +47,12 @@ impl<S: AsMut<Accumulator>> Accumulators<'_, S> {
                 _ => Ok(Some(datum(row))),
             });
         }
+        if let Numbers::Narrow(v) = &values.numbers
+            && !values.nulls.any()
+            && self.add_total(v, form, groups)
+        {
+            return Ok(0);
+        }
         match (&values.numbers, form) {
             (Numbers::Narrow(v), Form::Int | Form::UInt | Form::Decimal(_)) => {
                 self.each(call, groups, env, |acc, row| match nulls(row) {
@@ -60,6 +66,24 @@ impl<S: AsMut<Accumulator>> Accumulators<'_, S> {
             }),
             _ => self.each(call, groups, env, |_, row| Ok(Some(datum(row)))),
         }
+    }
+
+    /// Adds narrow numbers that belong to one group as one; `false`: they have to be added one by one.
+    fn add_total(&mut self, numbers: &[i64], form: Form, groups: &[u32]) -> bool {
+        let Some(&group) = groups.first() else { return false };
+        if group == LEFT_OUT || groups.iter().any(|other| *other != group) {
+            return false;
+        }
+        let total = || numbers.iter().map(|n| i128::from(*n)).sum();
+        let count = numbers.len() as u64;
+        match (self.states[group as usize * self.stride + self.first].as_mut(), form) {
+            (Accumulator::Integers(sum), Form::Int | Form::UInt) => sum.add_wholes(total(), count),
+            (Accumulator::Decimals(sum), Form::Decimal(scale)) => {
+                return sum.add_total(total(), scale, count);
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// Adds rows that count whatever they hold.
