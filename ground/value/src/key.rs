@@ -110,15 +110,30 @@ impl KeyPart {
     /// value, and nothing was appended.
     #[inline]
     pub fn append_exact(&self, ty: &ColumnType, value: &Datum<'_>, out: &mut Vec<u8>) -> bool {
-        let exact = match value {
-            Datum::Int(_) | Datum::UInt(_) => ty.kind.is_int(),
-            Datum::Bytes(text) => ty.kind.is_string() && ty.collation.charset().is_valid(text),
-            _ => false,
-        };
-        if !exact {
-            return false;
-        }
         let start = out.len();
+        match value {
+            Datum::Int(_) | Datum::UInt(_) => {
+                let (Some(bytes), Some(bits)) =
+                    (ty.kind.int_bytes(), crate::row::int_bits(ty, value))
+                else {
+                    return false;
+                };
+                if ty.nullable {
+                    out.push(1);
+                }
+                put_int(bits, bytes, ty.unsigned, out);
+                if self.descending {
+                    invert(&mut out[start..]);
+                }
+                return true;
+            }
+            Datum::Bytes(text) if ty.kind.is_string() => {
+                if !ty.collation.charset().is_valid(text) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
         let appended = self.append(ty, value, out).is_ok();
         if !appended {
             out.truncate(start);
@@ -231,8 +246,13 @@ fn encode_part(
     }
     let start = out.len();
     let done = encode_ascending(part, ty, spec.prefix_chars, value, out);
-    out[start..].iter_mut().for_each(|b| *b = !*b);
+    invert(&mut out[start..]);
     done
+}
+
+/// Turns the order of keys around.
+fn invert(key: &mut [u8]) {
+    key.iter_mut().for_each(|b| *b = !*b);
 }
 
 #[inline]

@@ -231,6 +231,9 @@ impl Ord for Place<'_> {
         if self.is_end | other.is_end {
             return self.is_end.cmp(&other.is_end);
         }
+        if self.last.is_none() && other.last.is_none() {
+            return self.start.cmp(other.start);
+        }
         let common = self.start.len().min(other.start.len());
         let rest = |place: &Self| place.start[common..].iter().copied().chain(place.last);
         self.start[..common].cmp(&other.start[..common]).then_with(|| rest(self).cmp(rest(other)))
@@ -264,7 +267,12 @@ fn meets(high: Bound<&[u8]>, low: Bound<&[u8]>, touching: bool) -> bool {
 
 #[inline]
 fn is_empty((low, high): KeyRange<'_>) -> bool {
-    Place::of_low(low) >= Place::of_high(high)
+    match (low, high) {
+        // The usual ends.
+        (Bound::Included(low), Bound::Included(high)) => low > high && !low.starts_with(high),
+        (Bound::Included(low), Bound::Excluded(high)) => low >= high,
+        _ => Place::of_low(low) >= Place::of_high(high),
+    }
 }
 
 #[cfg(test)]

@@ -84,14 +84,18 @@ pub(super) fn stored_binary_row(
 ) -> Result<(), RowError> {
     let mut row = BinaryRow::begin(out, columns.len());
     for (column, code) in columns.iter().zip(codes) {
-        if let Some(n) = layout.int(stored, *column).filter(|_| is_integer(*code)) {
-            row.int(n, *code);
+        if is_integer(*code) {
+            if let Some(n) = layout.int(stored, *column) {
+                row.int(n, *code);
+                continue;
+            }
+        } else if !has_own_form(*code)
+            && let Some(text) = layout.text(stored, *column)
+        {
+            row.bytes(text);
             continue;
         }
-        match layout.text(stored, *column) {
-            Some(text) if !has_own_form(*code) => row.bytes(text),
-            _ => binary_value(&mut row, &layout.decode(stored, *column)?, *code),
-        }
+        binary_value(&mut row, &layout.decode(stored, *column)?, *code);
     }
     row.end();
     Ok(())

@@ -31,10 +31,10 @@ const ROWS_FIRST: usize = 4;
 /// A batch of so many bytes takes no more rows.
 const BYTES_MAX: usize = 256 << 10;
 /// Bytes of the first batch, whose memory is kept from run to run.
-const BYTES_FIRST: usize = 2 << 10;
+const BYTES_FIRST: usize = 1 << 10;
 /// So many times as many bytes has each as the one before: the second one has room for a hundred usual rows, in memory that the
 /// thread has at hand.
-const BYTES_FACTOR: usize = 10;
+const BYTES_FACTOR: usize = 20;
 /// Room for the groups of so many rows is kept from run to run.
 const GROUPS_SPARE_MAX: usize = 128;
 /// Most keys whose groups are remembered by their bytes.

@@ -35,7 +35,7 @@ enum Test {
     Span(Span),
     Compare(Comparison, usize, OwnedDatum, Collation),
     Columns(Comparison, usize, usize, Collation),
-    In(List),
+    In(Box<List>),
     Like(usize, OwnedDatum, u8, Collation),
     IsNull(usize),
     Not(Box<Test>),
@@ -330,7 +330,7 @@ impl Shape<'_> {
             Shape::Columns(op, a, b, collation) => Test::Columns(op, a, b, collation),
             Shape::In(column, list, collation) => {
                 let values = list.iter().map(constant).collect::<Result<_, _>>()?;
-                Test::In(List::new(column, values, collation, layout))
+                Test::In(Box::new(List::new(column, values, collation, layout)))
             }
             Shape::Like(column, e, escape, collation) => {
                 Test::Like(column, constant(e)?, escape, collation)

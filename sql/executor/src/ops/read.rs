@@ -431,6 +431,24 @@ impl Operator for ReadVirtual<'_> {
         Ok(false)
     }
 
+    fn stored(&self) -> Option<StoredLeaf<'_>> {
+        Some((self.leaf as u16, &self.layout))
+    }
+
+    fn pass(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        take: &mut TakeRow<'_>,
+    ) -> Result<bool, SqlError> {
+        while self.next(run, frame)? {
+            if take(&frame.leaves[self.leaf].bytes) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn close(&mut self) {
         self.rows = None;
     }

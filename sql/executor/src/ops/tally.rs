@@ -25,7 +25,9 @@ pub struct Tally {
 impl Tally {
     /// A range is opened; the one before is over.
     pub fn open(&mut self, read: &Read, range: (&Bound<&[u8]>, &Bound<&[u8]>), one_row: bool) {
-        self.end();
+        if self.attempts > 0 {
+            self.end();
+        }
         self.io.index = (!is_scan(read)).then(|| read.access.index());
         count(Counter::HandlerReadKey, 1);
         match (read.descending, range) {
