@@ -1,4 +1,4 @@
-//! Small missing batteries: shared/local atomics, byte cursor, seeded random.
+//! Small missing batteries: shared/local atomics, byte cursor, seeded random, checksums of short strings.
 //!
 //! 1. Every atomic of the project is a [`SharedAtomic`] (several writers; its writes can be counted per
 //!    class) or a [`LocalAtomic`] (one writer); raw std atomics stay inside this crate and `instrument`.
@@ -11,6 +11,7 @@
 mod atomic;
 pub mod bytes;
 pub mod class;
+pub mod crc;
 pub mod hook;
 mod line;
 mod poison;

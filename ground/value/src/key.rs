@@ -211,6 +211,12 @@ impl KeySpec {
         }
         Ok(())
     }
+
+    /// Whether two rows have the same key, as far as their bytes tell: other bytes may have the same key, too.
+    #[must_use]
+    pub fn is_plainly_same(&self, layout: &RowLayout, a: &[u8], b: &[u8]) -> bool {
+        self.parts.iter().all(|part| layout.is_plainly_same(a, b, part.column))
+    }
 }
 
 /// Makes `key` the smallest byte string above every key that starts with it, for the end of a prefix

@@ -90,6 +90,7 @@ struct Inserter<'p> {
 }
 
 impl<'p> Inserter<'p> {
+    #[inline]
     fn new(
         plan: &'p InsertPlan,
         context: &Context<'_>,

@@ -158,10 +158,25 @@ fn digits(bytes: &[u8]) -> Option<(i64, usize)> {
     (n > 0).then_some((value, n))
 }
 
+/// Not 0 where one of the eight bytes of a word is this one.
+#[inline]
+fn has_byte(word: u64, byte: u8) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let zero = word ^ (ONES * u64::from(byte));
+    zero.wrapping_sub(ONES) & !zero & (ONES << 7)
+}
+
 /// Length of a string's content up to its closing quote; `None` when something in it is escaped.
 #[inline]
 fn quoted(bytes: &[u8], quote: u8) -> Option<usize> {
-    let n = bytes.iter().position(|b| matches!(b, b'\'' | b'"' | b'\\'))?;
+    let ends = |b: &u8| matches!(b, b'\'' | b'"' | b'\\');
+    let words = bytes.as_chunks::<8>().0.iter();
+    let passed = words.take_while(|word| {
+        let word = u64::from_le_bytes(**word);
+        has_byte(word, b'\'') | has_byte(word, b'"') | has_byte(word, b'\\') == 0
+    });
+    let from = 8 * passed.count();
+    let n = from + bytes[from..].iter().position(ends)?;
     (bytes[n] == quote).then_some(n)
 }
 
@@ -203,6 +218,19 @@ mod tests {
         for (n, known) in [(4000, Some(7)), (5000, None), (100_000, None)] {
             assert_eq!(cut(text(n).as_bytes(), SqlMode::DEFAULT, &mut buf), known.is_some());
             assert_eq!(templates.find(text(n).as_bytes(), &mut Vec::new()), known, "{n}");
+        }
+    }
+
+    #[test]
+    fn a_string_ends_at_its_first_quote_or_not_at_all() {
+        for n in 0..40 {
+            let text = "x\u{a7}\u{7f}&(#!]".repeat(6);
+            let text = &text.as_bytes()[..n];
+            for last in [&b"'"[..], b"\"", b"\\"] {
+                let found = quoted(&[text, last, b" and ' \" more"].concat(), b'\'');
+                assert_eq!(found, (last == b"'").then_some(n), "{n}");
+            }
+            assert_eq!(quoted(text, b'\''), None);
         }
     }
 

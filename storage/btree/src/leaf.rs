@@ -241,7 +241,7 @@ impl Tree {
 
     /// Raises the leaf's `max_trx_id` to `trx` (no op when it is as high already).
     pub fn raise_max_trx_id(&self, mtr: &mut Mtr<'_>, pos: &Position, trx: TrxId) -> Result<()> {
-        if pos.node(mtr)?.max_trx_id() >= trx {
+        if page::header::max_trx_id(mtr.page(pos.page)) >= trx {
             return Ok(());
         }
         mtr.apply(pos.page, &PageOp::SetMaxTrxId { trx })

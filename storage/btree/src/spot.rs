@@ -11,8 +11,8 @@
 use crate::Tree;
 use crate::descend::{RESTARTS_MAX, Way, lost_race};
 use base::{Error, PageNo, Result};
-use page::Node;
-use pool::PageCopy;
+use page::{Found, Node};
+use pool::{Optimistic, PageCopy};
 use std::ops::Bound;
 use stdx::{Ordering, fence};
 
@@ -62,13 +62,20 @@ impl Spot {
     /// Goes to the first entry above a key and copies it alone: for who expects its leaf to change before the
     /// next entry is looked for.
     pub fn seek_alone(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
-        for _ in 0..RESTARTS_MAX {
-            let Some(page) = tree.try_descend(Way::To(key))? else {
+        for attempt in 0..RESTARTS_MAX {
+            let here = if attempt == 0 { self.leaf_with(tree, key)? } else { None };
+            let way_down = || {
+                let page = tree.try_descend(Way::To(key))?;
+                Ok(page.map(|page| (page, page.node().search(key))))
+            };
+            let Some((page, found)) =
+                here.map_or_else(way_down, |here| Ok::<_, Error>(Some(here)))?
+            else {
                 lost_race();
                 continue;
             };
             let node = page.node();
-            let slot = node.search(key).map(|found| found.slot + u16::from(found.exact));
+            let slot = found.map(|found| found.slot + u16::from(found.exact));
             let copied = slot.filter(|slot| *slot < node.count()).and_then(|slot| {
                 node.copy_key(slot, &mut self.key)?;
                 node.copy_payload(slot, &mut self.payload)
@@ -87,6 +94,24 @@ impl Spot {
             return Ok(());
         }
         self.seek(tree, Bound::Excluded(key))
+    }
+
+    /// The leaf of the entry that was copied alone, if the key is in it, and where: then the way down would lead there.
+    fn leaf_with<'t>(
+        &self,
+        tree: &'t Tree,
+        key: &[u8],
+    ) -> Result<Option<(Optimistic<'t>, Option<Found>)>> {
+        let Some(&(page, _)) = self.read.last().filter(|_| self.alone && self.key == key) else {
+            return Ok(None);
+        };
+        let Some(page) = tree.ts.optimistic_at_once(page)? else { return Ok(None) };
+        let node = page.node();
+        if node.node_level() != Some(0) || node.index_id() != tree.index {
+            return Ok(None);
+        }
+        let found = node.search(key).filter(|found| found.exact);
+        Ok(found.map(|found| (page, Some(found))))
     }
 
     /// Copies the leaf of an entry that was copied alone; whether that is still there.

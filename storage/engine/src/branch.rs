@@ -159,7 +159,7 @@ impl Client {
         engine.log().commit(lsn)?;
         if let Some(Running { segment, tables, .. }) = self.leave_transaction() {
             let (trx, to) = (segment.trx(), branch.slot.index());
-            branch.work = Some(Work { segment, open: tables });
+            branch.work = Some(Work { segment: *segment, open: tables });
             branch.show(&engine, changes);
             engine.trx().give_to(trx, Some(self.slot()), to);
             engine.locks().give_to(self.owner(), engine.locks().owner(to));

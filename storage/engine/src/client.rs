@@ -55,7 +55,7 @@ pub enum Then {
 
 /// A transaction that has written.
 pub(crate) struct Running {
-    pub segment: Segment,
+    pub segment: Box<Segment>,
     /// The tables it wrote to, for rollback and purge.
     pub tables: Vec<Arc<Table>>,
     /// Its only change was its commit, at this place of the log; others see it.
@@ -104,6 +104,8 @@ pub struct Client {
     /// The tables of the transaction before, for the next one: so that who changes the same table again and again does not count its
     /// handles up and down, which all its writers would.
     tables_before: Vec<Arc<Table>>,
+    /// The empty memory of such a list.
+    tables_spare: Vec<Arc<Table>>,
     /// Its row locks.
     owner: Arc<Owner>,
     /// How far its transaction is.
@@ -118,7 +120,7 @@ pub struct Client {
     /// A statement could not be undone: the transaction can only be rolled back.
     doomed: bool,
     /// A free segment, kept for the next transaction.
-    cached: Option<Segment>,
+    cached: Option<Box<Segment>>,
     /// What it purges with, once it has.
     purger: Option<Box<Purger>>,
     buffers: Buffers,
@@ -149,6 +151,7 @@ impl Client {
             same: Cell::new(0),
             running: None,
             tables_before: Vec::new(),
+            tables_spare: Vec::new(),
             meets_young: false,
             doomed: false,
             cached: None,
@@ -377,7 +380,7 @@ impl Client {
         };
         let durable = if ended.wrote { self.engine.log().commit(ended.lsn) } else { Ok(()) };
         if segment.drops_index() && (durable.is_err() || !self.free_dropped(segment)) {
-            self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
+            self.engine.leave_unfinished(Unfinished::new(*running.segment, running.tables));
             return durable;
         }
         self.keep_tables(running.tables);
@@ -387,7 +390,8 @@ impl Client {
 
     /// Keeps a transaction's tables for the next one.
     fn keep_tables(&mut self, tables: Vec<Arc<Table>>) {
-        self.tables_before = tables;
+        self.tables_spare = std::mem::replace(&mut self.tables_before, tables);
+        self.tables_spare.clear();
         self.tables_before.truncate(TABLES_KEPT_MAX);
         self.tables_before.retain(|table| !table.is_private());
     }
@@ -429,7 +433,7 @@ impl Client {
         self.engine.trx().orphan(running.segment.trx(), &self.slot);
         self.progress().end();
         self.engine.locks().end(&self.owner);
-        self.engine.leave_unfinished(Unfinished::new(running.segment, running.tables));
+        self.engine.leave_unfinished(Unfinished::new(*running.segment, running.tables));
     }
 
     /// Frees the indexes that a committed transaction dropped; `false`: that is left to be done.
@@ -449,7 +453,7 @@ impl Client {
 
     /// Leaves what a transaction wrote that ended at `lsn` to those who may still need it, and keeps the
     /// segment for the next one.
-    fn keep_segment(&mut self, mut segment: Segment, lsn: Lsn, committed: bool) {
+    fn keep_segment(&mut self, mut segment: Box<Segment>, lsn: Lsn, committed: bool) {
         let engine = &*self.engine;
         if engine.trx().leave(&mut segment, lsn, committed)
             && let Ok(worker) = self.worker.of(&self.engine)
@@ -459,7 +463,7 @@ impl Client {
         }
         match engine.trx().is_long(&segment) {
             // There it can be cut.
-            true => engine.trx().give_back(segment),
+            true => engine.trx().give_back(*segment),
             false => self.cached = Some(segment),
         }
     }
@@ -570,15 +574,13 @@ impl Client {
         self.last_found.forget();
         let mark = self.mark();
         let ends = then == Then::Commit && !self.has_written();
-        let mut buffers = std::mem::take(&mut self.buffers);
-        let (result, ended) = match self.writer() {
-            Ok(mut writer) => {
+        let (result, ended) = match self.means() {
+            Ok((mut writer, buffers)) => {
                 writer.ends = ends;
-                (f(&mut writer, &mut buffers), writer.ended)
+                (f(&mut writer, buffers), writer.ended)
             }
             Err(e) => (Err(e), None),
         };
-        self.buffers = buffers;
         if let (Some(lsn), Some(running)) = (ended, &mut self.running) {
             running.ended = ended;
             self.end(self.me(), Ended { lsn, wrote: true });
@@ -623,12 +625,18 @@ impl Client {
         let segment = self.engine.trx().start(worker, worker.index(), session, cached)?;
         self.owner.set_trx(segment.trx());
         self.progress().begin(segment.trx());
-        self.running = Some(Running { segment, tables: Vec::new(), ended: None });
+        self.running =
+            Some(Running { segment, tables: std::mem::take(&mut self.tables_spare), ended: None });
         Ok(())
     }
 
     /// The means to write for this client's transaction, which has begun to write; waits for rows.
     pub(crate) fn writer(&mut self) -> Result<Writer<'_>> {
+        self.means().map(|(writer, _)| writer)
+    }
+
+    /// As [`Self::writer`], with this client's memory for it.
+    fn means(&mut self) -> Result<(Writer<'_>, &mut Buffers)> {
         let (timeout_s, gapless) = (self.timeout_s(), self.gapless());
         let running = self.running.as_mut().ok_or(Error::Internal("writing was not started"))?;
         let (engine, slot, owner) = (&*self.engine, &*self.slot, &*self.owner);
@@ -639,7 +647,7 @@ impl Client {
         let locker =
             Locker { engine, slot, owner, me, timeout_s, gapless, undo, same, tables, duplicate };
         writer.locker = Some(locker);
-        Ok(writer)
+        Ok((writer, &mut self.buffers))
     }
 
     /// Whether rows are changed as soon as a reader of this client has found and locked them, one by one: then
@@ -923,7 +931,7 @@ impl Drop for Client {
         // What cannot be undone now is left to the engine.
         let _ = self.rollback();
         if let Some(segment) = self.cached.take() {
-            self.engine.trx().give_back(segment);
+            self.engine.trx().give_back(*segment);
         }
     }
 }

@@ -10,6 +10,7 @@
 //!    restore is gone. While a step of one of them runs, the drop waits. So does the freeing of a dropped
 //!    index (`registry`). Guard: `a_table_with_a_loser_can_be_dropped_before_and_while_it_is_undone`.
 
+use crate::build::Building;
 use crate::engine::Engine;
 use crate::rollback::index_body;
 use crate::row::RowHeader;
@@ -82,8 +83,8 @@ impl Engine {
         let stage = Stage::begin(&BUILD_INDEX, rows_estimated);
         let root = self.start_index(client, table, index)?;
         self.note_makers(client.me(), std::iter::once(index.id));
-        let building = Secondary::new(index, &table.ts, root);
-        let mut b = Buffers::default();
+        let secondary = Secondary::new(index, &table.ts, root);
+        let (mut building, mut b) = (Building::new(&secondary), Buffers::default());
         let mut writer = client.writer()?;
         let mut rows = table.clustered.range(Bound::Unbounded, Bound::Unbounded);
         // Only they write under our lock. Once one has ended it touches this table no more, so
@@ -105,11 +106,11 @@ impl Engine {
                 payload = &settled;
             }
             if !RowHeader::read(payload)?.deleted() {
-                self.relieve_log()?;
                 let row = table.row_of(payload)?;
-                writer.build_entry(table, &building, (key, &row), &mut b)?;
+                writer.build_entry(table, &mut building, (key, &row), &mut b)?;
             }
         }
+        writer.build_end(&mut building)?;
         Ok(root)
     }
 
@@ -180,30 +181,6 @@ impl Writer<'_> {
                 _ => return Ok(true),
             }
         }
-    }
-
-    /// Adds one row to an index that nobody else knows yet.
-    fn build_entry(
-        &mut self,
-        table: &Table,
-        s: &Secondary,
-        (key, row): (&[u8], &[u8]),
-        b: &mut Buffers,
-    ) -> Result<()> {
-        self.engine.sure_prefix(table, s, row, &mut b.entry)?;
-        let parts = b.entry.len();
-        if s.spec.unique && !s.has_null(table.layout(), row)? {
-            let prefix = &b.entry[..parts];
-            let mut same = s.tree.range(Bound::Included(prefix), Bound::Unbounded);
-            if same.next()?.is_some_and(|(entry, _)| entry.starts_with(prefix)) {
-                return Err(Error::Duplicate { index: s.spec.id, key: prefix.to_vec() });
-            }
-        }
-        b.entry.extend_from_slice(key);
-        let entry = std::mem::take(&mut b.entry);
-        let done = self.retry(&s.tree, &entry, |w| w.try_entry(s, &entry, key, &mut b.old_entry));
-        b.entry = entry;
-        done
     }
 }
 

@@ -70,7 +70,7 @@ impl Writer<'_> {
     ) -> Result<Try<()>> {
         let mut mtr = self.mtr();
         let tree = &table.clustered;
-        let pos = tree.position(&mut mtr, key)?;
+        let pos = tree.position_near(&mut mtr, key, &mut b.near)?;
         b.before.clear();
         if pos.found {
             let old = pos.payload(&mtr)?;
@@ -181,7 +181,7 @@ impl Writer<'_> {
     ) -> Result<Try<Updated>> {
         let mut mtr = self.mtr();
         let tree = &table.clustered;
-        let pos = tree.position(&mut mtr, key)?;
+        let pos = tree.position_near(&mut mtr, key, &mut b.near)?;
         if !pos.found {
             return Ok(Try::Done(Updated::Missing));
         }
@@ -254,7 +254,7 @@ impl Writer<'_> {
     ) -> Result<Try<()>> {
         let mut mtr = self.mtr();
         let tree = &table.clustered;
-        let pos = tree.position(&mut mtr, key)?;
+        let pos = tree.position_near(&mut mtr, key, &mut b.near)?;
         let old = if pos.found { pos.payload(&mtr)? } else { &[] };
         if !pos.found || RowHeader::read(old)?.trx != self.me() {
             return Err(Error::Internal("a locked row is another transaction's"));
@@ -339,7 +339,7 @@ impl Writer<'_> {
         b: &mut Buffers,
     ) -> Result<Try<bool>> {
         let mut mtr = self.mtr();
-        let pos = table.clustered.position(&mut mtr, key)?;
+        let pos = table.clustered.position_near(&mut mtr, key, &mut b.near)?;
         if !pos.found {
             return Ok(Try::Done(false));
         }

@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
             return Ok(Try::Done(()));
         }
         s.tree.raise_max_trx_id(&mut mtr, pos, self.me())?;
-        assert!(pos.node(&mtr)?.max_trx_id() >= self.me(), "a leaf does not name its writer");
+        assert_named(&mtr, pos, self.me());
         self.log_entry(mtr, end)?;
         Ok(Try::Done(()))
     }
@@ -411,7 +411,7 @@ impl<'a> Writer<'a> {
         let end = self.latch_end(&mut mtr)?;
         s.tree.patch_at(&mut mtr, &pos, 0, &[MARKED])?;
         s.tree.raise_max_trx_id(&mut mtr, &pos, self.me())?;
-        assert!(pos.node(&mtr)?.max_trx_id() >= self.me(), "a leaf does not name its writer");
+        assert_named(&mtr, &pos, self.me());
         self.log_entry(mtr, end)?;
         Ok(Try::Done(()))
     }
@@ -451,6 +451,12 @@ impl<'a> Writer<'a> {
             w.take_out(mtr, &pos, s, entry)
         })
     }
+}
+
+/// Invariant 4: a leaf whose entries change names whoever changes them.
+pub(crate) fn assert_named(mtr: &Mtr<'_>, pos: &Position, writer: TrxId) {
+    let newest = page::header::max_trx_id(mtr.page(pos.page));
+    assert!(newest >= writer, "a leaf does not name its writer");
 }
 
 /// Makes `entry` the key of the entry of a row.

@@ -8,6 +8,7 @@ mod autoinc;
 mod background;
 mod blob;
 mod branch;
+mod build;
 mod check;
 mod client;
 mod config;

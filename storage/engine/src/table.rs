@@ -348,6 +348,9 @@ impl Table {
         scratch: (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<bool> {
         for s in &self.secondaries {
+            if s.key.is_plainly_same(&self.layout, a, b) {
+                continue;
+            }
             s.prefix(&self.layout, a, scratch.0)?;
             s.prefix(&self.layout, b, scratch.1)?;
             if scratch.0 != scratch.1 {

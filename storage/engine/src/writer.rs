@@ -14,7 +14,7 @@ use crate::rollback::IndexRelease;
 use crate::row::RowHeader;
 use crate::table::Secondary;
 use base::{IndexId, Lsn, Result, TrxId};
-use btree::Tree;
+use btree::{Near, Tree};
 use lock::{Inherited, Owner, Shape, Target};
 use pool::{Held, Mtr};
 use sync::WorkerSlot;
@@ -90,6 +90,8 @@ pub(crate) struct Buffers {
     pub undo: Vec<u8>,
     /// The undo record that is being purged.
     pub record: Vec<u8>,
+    /// Where the clustered index was written last.
+    pub near: Near,
 }
 
 /// The means to change rows for one transaction.

@@ -156,6 +156,48 @@ fn a_clean_shutdown_leaves_nothing_to_do() {
     assert!(get(&mut engine.client().unwrap(), table, 1).unwrap().is_some());
 }
 
+/// In debug builds a batch takes a few hundred entries.
+#[test]
+fn a_unique_index_is_not_built_over_duplicates_of_any_batch() {
+    let disk = SimDisk::new(1);
+    let (engine, _) = open(&disk);
+    let mut c = engine.client().unwrap();
+    let table = create_table(&engine, &mut c, false).unwrap();
+    const ROWS: i64 = 2000;
+    for id in 0..ROWS {
+        let a = (id * 7919) % ROWS;
+        c.insert(&table, &common::encode(&table, &row(id, a, id, 5))).unwrap();
+    }
+    c.commit().unwrap();
+    let parts = vec![engine::KeyPart::whole(1)];
+    let mut build = |c: &mut engine::Client, name: &str| {
+        let (id, name) = (engine.new_index_id().unwrap(), name.into());
+        let index = engine::IndexSpec { id, name, unique: true, parts: parts.clone() };
+        engine.create_index(c, &table, (&index, 0)).map(|_root| id)
+    };
+    build(&mut c, "none").unwrap();
+    c.rollback().unwrap();
+    // Neighbours in their batch, and the first and the last batch.
+    for (id, twin) in [(10, 11), (1, ROWS - 1)] {
+        let of = |id: i64| (id * 7919) % ROWS;
+        let change = |c: &mut engine::Client, a: i64| {
+            let new = common::encode(&table, &row(twin, a, twin, 5));
+            assert!(c.update(&table, &common::key(&table, twin), &new).unwrap());
+            c.commit().unwrap();
+        };
+        change(&mut c, of(id));
+        let built = build(&mut c, "twins");
+        assert!(matches!(built, Err(Error::Duplicate { .. })), "{built:?}");
+        c.rollback().unwrap();
+        change(&mut c, of(twin));
+    }
+    build(&mut c, "none again").unwrap();
+    c.rollback().unwrap();
+    let table = common::create_index(&engine, &mut c, &table, false).unwrap();
+    c.commit().unwrap();
+    assert_eq!(engine.check_table(&table).unwrap().rows, ROWS as u64);
+}
+
 #[test]
 fn a_full_disk_fails_the_statement_and_not_the_server() {
     let disk = SimDisk::new(1);

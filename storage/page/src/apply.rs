@@ -41,7 +41,9 @@ fn change(page: &mut PageBuf, op: &PageOp<'_>) -> Result<()> {
         PageOp::Compact => compact(page),
         PageOp::Truncate { slot, high_fence } => truncate(page, slot, high_fence),
         PageOp::SetMaxTrxId { trx } => {
-            Node::new(page)?;
+            if !header::kind(page).is_some_and(PageKind::is_node) {
+                return Err(refuse(page, header::KIND, "a page that is no node names no writer"));
+            }
             header::put_u64(page, header::MAX_TRX, trx.0);
             Ok(())
         }

@@ -262,7 +262,7 @@ impl<'a> Node<'a> {
     }
 
     /// Free bytes between slots and heap.
-    pub(crate) fn gap(&self) -> usize {
+    pub fn gap(&self) -> usize {
         usize::from(self.layout.heap_low) - slot_at(self.count())
     }
 

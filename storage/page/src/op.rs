@@ -111,6 +111,16 @@ fn put_short(out: &mut Vec<u8>, bytes: &[u8]) {
     out.put_bytes(bytes);
 }
 
+/// A tag and the numbers behind it, at once.
+fn put_tag<const N: usize>(out: &mut Vec<u8>, tag: u8, numbers: [u16; N]) {
+    const LONGEST: usize = 7;
+    let mut head = [tag; LONGEST];
+    for (to, number) in head[1..].as_chunks_mut::<2>().0.iter_mut().zip(numbers) {
+        *to = number.to_le_bytes();
+    }
+    out.put_bytes(&head[..1 + 2 * N]);
+}
+
 fn take_short<'a>(r: &mut Reader<'a>) -> std::result::Result<&'a [u8], Truncated> {
     let n = r.u16_le()?;
     r.take(usize::from(n))
@@ -147,9 +157,9 @@ impl<'a> PageOp<'a> {
                 }
             }
             PageOp::Insert { slot, key, payload } => {
-                out.put_u8(INSERT);
-                out.put_u16_le(slot);
-                put_short(out, key);
+                debug_assert!(key.len() <= PAGE_BYTES);
+                put_tag(out, INSERT, [slot, key.len() as u16]);
+                out.put_bytes(key);
                 put_short(out, payload);
             }
             PageOp::Append { prefix, entries } => {
@@ -162,15 +172,14 @@ impl<'a> PageOp<'a> {
                 out.put_u16_le(slot);
             }
             PageOp::Replace { slot, payload } => {
-                out.put_u8(REPLACE);
-                out.put_u16_le(slot);
-                put_short(out, payload);
+                debug_assert!(payload.len() <= PAGE_BYTES);
+                put_tag(out, REPLACE, [slot, payload.len() as u16]);
+                out.put_bytes(payload);
             }
             PageOp::Patch { slot, at, bytes } => {
-                out.put_u8(PATCH);
-                out.put_u16_le(slot);
-                out.put_u16_le(at);
-                put_short(out, bytes);
+                debug_assert!(bytes.len() <= PAGE_BYTES);
+                put_tag(out, PATCH, [slot, at, bytes.len() as u16]);
+                out.put_bytes(bytes);
             }
             PageOp::Compact => out.put_u8(COMPACT),
             PageOp::Truncate { slot, high_fence } => {
@@ -187,9 +196,9 @@ impl<'a> PageOp<'a> {
                 put_short(out, bytes);
             }
             PageOp::Write { at, bytes } => {
-                out.put_u8(WRITE);
-                out.put_u16_le(at);
-                put_short(out, bytes);
+                debug_assert!(bytes.len() <= PAGE_BYTES);
+                put_tag(out, WRITE, [at, bytes.len() as u16]);
+                out.put_bytes(bytes);
             }
         }
     }
@@ -241,6 +250,11 @@ impl AppendBuf {
     /// An empty one.
     pub fn new() -> AppendBuf {
         AppendBuf::default()
+    }
+
+    /// Makes it empty; the memory stays.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// Adds an entry; `suffix` is its key without the prefix that [`AppendBuf::op`] is given.

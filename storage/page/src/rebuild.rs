@@ -31,6 +31,11 @@ pub(crate) fn prefix_len(low: &[u8], high: Option<&[u8]>) -> usize {
 /// The fences were checked with [`fence_bytes`].
 pub(crate) fn reset(page: &mut PageBuf, low: &[u8], high: Option<&[u8]>) {
     page[BYTES..].fill(0);
+    put_fences(page, low, high);
+}
+
+/// As [`reset`], but what is not written stays: for who clears it when the entries are there.
+fn put_fences(page: &mut PageBuf, low: &[u8], high: Option<&[u8]>) {
     let low_off = PAGE_BYTES - low.len();
     page[low_off..].copy_from_slice(low);
     let high_bytes = high.unwrap_or_default();
@@ -104,7 +109,7 @@ pub(crate) fn rebuild(
     if bytes > PAGE_BYTES - BODY_AT {
         return Ok(false);
     }
-    reset(page, low, high);
+    put_fences(page, low, high);
     let mut whole = Vec::new();
     for i in 0..keep {
         let (suffix, payload) = entry(i)?;
@@ -117,5 +122,7 @@ pub(crate) fn rebuild(
             put_entry(page, i, &whole, payload);
         }
     }
+    let heap = usize::from(header::read_u16(page, header::HEAP_LOW));
+    page[BODY_AT + SLOT_BYTES * usize::from(keep)..heap].fill(0);
     Ok(true)
 }

@@ -51,7 +51,7 @@ enum Origin {
     Read,
     /// To be made anew; its old content, if it was in memory, is of no meaning.
     Fresh,
-    /// To be made anew in a zeroed frame, which must not survive without an Init.
+    /// To be made anew in a frame that holds no page, which must not survive without an Init.
     Blank,
 }
 
@@ -409,7 +409,7 @@ impl Pool {
         if page.changed {
             page.word().release_exclusive();
         } else if page.origin == Origin::Blank {
-            // The frame's zeroes are no version of this page.
+            // What the frame holds is no version of this page.
             self.arena.header(page.frame).clear();
             page.word().evict();
             self.give_back(page.frame);

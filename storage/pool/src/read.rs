@@ -316,7 +316,8 @@ impl Pool {
         add(&self.counts_of_frame(frame).created);
     }
 
-    /// A zeroed frame for a page that is made anew; the word is io-pending and stays so.
+    /// A frame for a page that is made anew, whose header is zeroed: the rest is whatever was there, until the page is made.
+    /// The word is io-pending and stays so.
     pub(crate) fn blank_frame(
         &self,
         ts: &Tablespace,
@@ -327,7 +328,7 @@ impl Pool {
         let frame = self.take_frame(instance, Purpose::Asked, patience)?;
         // SAFETY: as in `fill_frame`.
         let bytes = unsafe { self.frame_bytes(frame).as_mut() };
-        bytes.fill(0);
+        bytes[..page::header::BYTES].fill(0);
         page::header::set_page_id(bytes, ts.page_id(page));
         self.pending.forget(ts.page_id(page));
         self.arena.header(frame).set_page(ts.page_id(page));

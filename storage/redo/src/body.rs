@@ -39,9 +39,11 @@ pub enum Record<'a> {
 /// # Panics
 /// When the operation is longer than [`PAYLOAD_BYTES_MAX`]: no page operation comes near it.
 pub fn push_page(body: &mut Vec<u8>, page: PageId, encode: impl FnOnce(&mut Vec<u8>)) {
-    let at = open_record(body, kind::PAGE);
-    body.extend_from_slice(&page.space.0.to_le_bytes());
-    body.extend_from_slice(&page.page.0.to_le_bytes());
+    let at = body.len();
+    let mut head = [kind::PAGE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    head[RECORD_HEADER_BYTES..8].copy_from_slice(&page.space.0.to_le_bytes());
+    head[8..].copy_from_slice(&page.page.0.to_le_bytes());
+    body.extend_from_slice(&head);
     encode(body);
     close_record(body, at);
 }

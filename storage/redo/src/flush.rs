@@ -39,8 +39,8 @@ const CHUNK: u64 = 1 << 20;
 
 /// What the leader works with.
 pub(crate) struct Writer {
-    /// Between writes one block: the one that holds the end of what is written, as it stands in the file, with
-    /// zeros behind. During a write, all blocks of it.
+    /// Begins with the block that holds the end of what is written, as it stands in the file; behind that are zeros.
+    /// During a write, with all blocks of it.
     pub chunk: AlignedBuf,
     pub output: Output,
     group: u64,
@@ -253,17 +253,20 @@ impl Log {
             let (head, bytes) = ((from - base) as usize, (to - base) as usize);
             writer.assert_kept(head);
             let Writer { chunk, output, .. } = &mut *writer;
-            chunk.resize(bytes.next_multiple_of(BLOCK_BYTES));
+            let whole = bytes.next_multiple_of(BLOCK_BYTES);
+            if chunk.len() < whole {
+                chunk.resize(whole);
+            }
             self.ring.get(from, &mut chunk[head..bytes]);
             let file = output.number();
-            self.files.write(output, base, chunk)?;
+            self.files.write(output, base, &chunk[..whole])?;
             if output.number() != file {
                 // The next file is the last: the one after it is to be made.
                 sync::sched::point("redo: file switch");
                 self.governor_work.notify_all();
             }
             count(Counter::InnodbLogWrites, 1);
-            count(Counter::InnodbOsLogWritten, chunk.len() as u64);
+            count(Counter::InnodbOsLogWritten, whole as u64);
             writer.note_last_word(bytes);
             keep_last_block(&mut writer.chunk, bytes);
             self.tell(LogEvent::Written(Lsn(to)));
@@ -275,14 +278,12 @@ impl Log {
     }
 }
 
-/// Leaves the block in which the next write begins: the last of `chunk`, of which `bytes` are used, or an
-/// empty one behind it.
-fn keep_last_block(chunk: &mut AlignedBuf, bytes: usize) {
-    let last = chunk.len() - BLOCK_BYTES;
-    if bytes.is_multiple_of(BLOCK_BYTES) {
-        chunk[..BLOCK_BYTES].fill(0);
-    } else if last > 0 {
-        chunk.copy_within(last.., 0);
+/// Leaves the block in which the next write begins: the last one of which `bytes`, those that are used, have a part, or
+/// an empty one behind them.
+fn keep_last_block(chunk: &mut [u8], bytes: usize) {
+    let last = bytes / BLOCK_BYTES * BLOCK_BYTES;
+    if last > 0 {
+        chunk.copy_within(last..bytes, 0);
+        chunk[bytes - last..bytes].fill(0);
     }
-    chunk.resize(BLOCK_BYTES);
 }

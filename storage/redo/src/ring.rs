@@ -37,29 +37,41 @@ impl Ring {
         words.start.addr()..words.end.addr()
     }
 
+    /// Its words from `lsn` (a multiple of 8) up to the seam, and from the seam on.
+    fn from(&self, lsn: u64) -> (&[LocalAtomic<u64>], &[LocalAtomic<u64>]) {
+        let at = (lsn / WORD_BYTES as u64) as usize & (self.words.len() - 1);
+        (&self.words[at..], &self.words[..at])
+    }
+
     /// Copies bytes in at `lsn` (a multiple of 8), padded by zeros to a multiple of 8.
     pub(crate) fn put(&self, lsn: u64, bytes: &[u8]) {
-        let mask = self.words.len() - 1;
-        let mut at = (lsn / WORD_BYTES as u64) as usize & mask;
+        let (before, behind) = self.from(lsn);
         let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
-        for word in whole {
-            self.words[at].store(u64::from_le_bytes(*word), Ordering::Relaxed);
-            at = (at + 1) & mask;
+        let (head, tail) = whole.split_at(whole.len().min(before.len()));
+        for (word, bytes) in before.iter().zip(head) {
+            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+        }
+        for (word, bytes) in behind.iter().zip(tail) {
+            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
         }
         if !rest.is_empty() {
             let mut last = [0; WORD_BYTES];
             last[..rest.len()].copy_from_slice(rest);
-            self.words[at].store(u64::from_le_bytes(last), Ordering::Relaxed);
+            let word = before.get(head.len()).unwrap_or_else(|| &behind[tail.len()]);
+            word.store(u64::from_le_bytes(last), Ordering::Relaxed);
         }
     }
 
     /// Copies bytes out from `lsn`; both it and the length are multiples of 8.
     pub(crate) fn get(&self, lsn: u64, out: &mut [u8]) {
-        let mask = self.words.len() - 1;
-        let mut at = (lsn / WORD_BYTES as u64) as usize & mask;
-        for word in out.as_chunks_mut::<WORD_BYTES>().0 {
-            *word = self.words[at].load(Ordering::Relaxed).to_le_bytes();
-            at = (at + 1) & mask;
+        let (before, behind) = self.from(lsn);
+        let whole = out.as_chunks_mut::<WORD_BYTES>().0;
+        let (head, tail) = whole.split_at_mut(whole.len().min(before.len()));
+        for (word, bytes) in before.iter().zip(head) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        for (word, bytes) in behind.iter().zip(tail) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
         }
     }
 }
@@ -78,5 +90,10 @@ mod tests {
         ring.get(48 + 64 * 9, &mut out);
         assert_eq!(out[..37], bytes[..]);
         assert_eq!(out[37..], [0; 3]);
+        // An odd end at the seam itself.
+        ring.put(48 + 64 * 9, &bytes[..19]);
+        ring.get(48 + 64 * 9, &mut out[..24]);
+        assert_eq!(out[..19], bytes[..19]);
+        assert_eq!(out[19..24], [0; 5]);
     }
 }

@@ -98,7 +98,7 @@ impl Log {
     fn load_last_block(&self, writer: &mut Writer, tail: u64) -> Result<()> {
         let used = (tail % BLOCK) as usize;
         if used > 0 {
-            self.files.read(tail / BLOCK * BLOCK, &mut writer.chunk)?;
+            self.files.read(tail / BLOCK * BLOCK, &mut writer.chunk[..BLOCK as usize])?;
         }
         writer.chunk[used..].fill(0);
         writer.note_last_word(used);

@@ -136,16 +136,16 @@ impl TrxSystem {
         worker: &WorkerSlot,
         worker_index: usize,
         session: usize,
-        cached: Option<Segment>,
-    ) -> Result<Segment> {
+        cached: Option<Box<Segment>>,
+    ) -> Result<Box<Segment>> {
         let mut segment = match cached {
             Some(segment) => segment,
-            None => self.acquire_segment(worker, worker_index)?,
+            None => Box::new(self.acquire_segment(worker, worker_index)?),
         };
         match self.start_id(worker, session) {
             Ok(id) => segment.start(id),
             Err(e) => {
-                self.give_back(segment);
+                self.give_back(*segment);
                 return Err(e);
             }
         }

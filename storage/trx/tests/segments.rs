@@ -83,7 +83,7 @@ fn append_kind(
 }
 
 fn start(w: &World, cached: Option<Segment>) -> Segment {
-    w.system.start(&w.worker, 0, 1, cached).unwrap()
+    *w.system.start(&w.worker, 0, 1, cached.map(Box::new)).unwrap()
 }
 
 fn commit(w: &World, segment: &mut Segment) {

@@ -11,7 +11,7 @@
 //!    when they are complete and short enough, else wide.
 //! 3. Every offset is checked before it is used.
 
-use super::{NOT_NULL, RowError, RowLayout, TOO_LONG, VARIABLE, end_offset, put_value};
+use super::{NOT_NULL, RowError, RowLayout, TOO_LONG, VARIABLE, end_offset, put_fixed, put_value};
 use crate::Datum;
 use std::ops::Range;
 
@@ -95,6 +95,63 @@ impl RowLayout {
         }
         let (bytes, outside) = self.held(row, column)?;
         Ok(if outside { bytes.first_chunk() } else { None })
+    }
+
+    /// Whether a column has the same bytes in two rows, in their fixed columns or behind them; `false` where that is not
+    /// plain to see.
+    #[must_use]
+    pub fn is_plainly_same(&self, a: &[u8], b: &[u8], column: usize) -> bool {
+        let Some(place) = self.places.get(column) else { return false };
+        if place.null_bit != NOT_NULL {
+            let (at, bit) = ((place.null_bit / 8) as usize, 1 << (place.null_bit % 8));
+            let nulls = a.get(at).zip(b.get(at));
+            if nulls.is_none_or(|(a, b)| (a ^ b) & bit != 0) {
+                return false;
+            }
+        }
+        if place.width == VARIABLE {
+            let spans = self.span(a, place.at as usize).zip(self.span(b, place.at as usize));
+            return spans.is_some_and(|(x, y)| {
+                !x.outside && !y.outside && a[x.begin..x.end] == b[y.begin..y.end]
+            });
+        }
+        let at = place.at as usize..(place.at + place.width) as usize;
+        let bytes = a.get(at.clone()).zip(b.get(at));
+        bytes.is_some_and(|(a, b)| a == b)
+    }
+
+    /// Gives fixed columns of a row other values, in this order, without looking at the others. `false`: nothing was done, since
+    /// one of them is not fixed, or the row is not plainly narrow.
+    ///
+    /// # Errors
+    /// A value does not fit its column; the row is then of no use.
+    pub fn set_fixed<'v>(
+        &self,
+        row: &mut [u8],
+        values: impl Iterator<Item = (usize, Datum<'v>)> + Clone,
+    ) -> Result<bool, RowError> {
+        let is_fixed = |column: usize| self.places.get(column).is_some_and(|p| p.width != VARIABLE);
+        let all = values.clone().all(|(column, _)| is_fixed(column));
+        if !all || self.is_wide(row) || row.len() < self.bytes_min() {
+            return Ok(false);
+        }
+        for (column, value) in values {
+            let (place, fail) = (&self.places[column], |what| RowError { column, offset: 0, what });
+            let (at, bit) = ((place.null_bit / 8) as usize, 1 << (place.null_bit % 8));
+            if place.null_bit != NOT_NULL {
+                row[at] &= !bit;
+            }
+            let bytes = &mut row[place.at as usize..(place.at + place.width) as usize];
+            bytes.fill(0);
+            if !value.is_null() {
+                put_fixed(&place.ty, &value, bytes).map_err(fail)?;
+            } else if place.null_bit == NOT_NULL {
+                return Err(fail("NULL in a NOT NULL column"));
+            } else {
+                row[at] |= bit;
+            }
+        }
+        Ok(true)
     }
 
     /// Whether the value of any column lies outside of the row.

@@ -294,3 +294,43 @@ fn a_projection_is_what_decoding_and_encoding_would_make() {
         assert_eq!(projected, expected);
     }
 }
+
+#[test]
+fn fixed_columns_that_are_set_in_place_are_those_of_a_row_encoded_anew() {
+    let layout = RowLayout::new(&types());
+    let fixed = [0, 2, 4, 5, 7, 8];
+    let other = [
+        (0, vec![Int(7), Int(-1)]),
+        (2, vec![Null, Int(5)]),
+        (4, vec![UInt(9), Null]),
+        (5, vec![Bytes(b"abcd"), Bytes(b"q"), Null]),
+        (7, vec![Int(-3), Null]),
+        (8, vec![Null, UInt(0)]),
+    ];
+    let (mut values, mut bytes) = (row(), Vec::new());
+    layout.encode(&values, &mut bytes).unwrap();
+    let mut rng = Rng::new(12);
+    for _ in 0..500 {
+        let before = bytes.clone();
+        let mut given = Vec::new();
+        for _ in 0..1 + rng.below(3) {
+            let (column, choice) = &other[rng.below(fixed.len() as u64) as usize];
+            let value = choice[rng.below(choice.len() as u64) as usize];
+            values[*column] = value;
+            given.push((*column, value));
+        }
+        assert_eq!(layout.set_fixed(&mut bytes, given.iter().copied()), Ok(true));
+        let mut anew = Vec::new();
+        layout.encode(&values, &mut anew).unwrap();
+        assert_eq!(bytes, anew);
+        for column in 0..values.len() {
+            let (a, b) = (layout.decode(&before, column), layout.decode(&bytes, column));
+            assert_eq!(layout.is_plainly_same(&before, &bytes, column), a == b, "{column}");
+        }
+    }
+    let whole = bytes.clone();
+    assert_eq!(layout.set_fixed(&mut bytes, [(0, Int(1)), (1, Null)].into_iter()), Ok(false));
+    assert_eq!(bytes, whole, "a column that is not fixed leaves the row as it is");
+    assert!(layout.set_fixed(&mut bytes, [(0, Null)].into_iter()).is_err());
+    assert!(layout.set_fixed(&mut bytes[..3], [(0, Int(1))].into_iter()) == Ok(false));
+}

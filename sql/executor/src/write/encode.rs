@@ -22,6 +22,8 @@ pub fn append(
     values: &[OwnedDatum],
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
+    let bytes = values.iter().map(|v| v.datum().as_stored_bytes().map_or(0, <[u8]>::len));
+    out.reserve(layout.bytes_min() + bytes.sum::<usize>());
     append_columns(layout, |column| Ok(values[column].datum()), out)
 }
 
@@ -32,6 +34,12 @@ pub fn encode_with(
     assigned: &[(usize, OwnedDatum)],
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
+    out.clear();
+    out.extend_from_slice(row);
+    let given = assigned.iter().map(|(column, value)| (*column, value.datum()));
+    if layout.set_fixed(out, given).map_err(expr::damaged)? {
+        return Ok(());
+    }
     let value = |column| match assigned.iter().rfind(|(c, _)| *c == column) {
         Some((_, value)) => Ok(value.datum()),
         None => layout.decode(row, column),

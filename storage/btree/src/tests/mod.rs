@@ -3,6 +3,7 @@
 mod damage;
 pub(crate) mod env;
 mod model;
+mod near;
 mod parts;
 mod plans;
 mod redo;
