@@ -129,8 +129,20 @@ impl std::hash::Hash for OwnedDatum {
 impl OwnedDatum {
     /// The value, borrowed.
     #[must_use]
+    #[inline]
     pub fn datum(&self) -> Datum<'_> {
-        match *self {
+        match self {
+            OwnedDatum::Json(bytes) => Datum::Json(bytes),
+            OwnedDatum::Bytes(bytes) => Datum::Bytes(bytes),
+            other => other.scalar().unwrap_or_default(),
+        }
+    }
+
+    /// The value, if it has no bytes of its own.
+    #[inline]
+    #[must_use]
+    pub fn scalar(&self) -> Option<Datum<'static>> {
+        Some(match *self {
             OwnedDatum::Null => Datum::Null,
             OwnedDatum::Int(v) => Datum::Int(v),
             OwnedDatum::UInt(v) => Datum::UInt(v),
@@ -144,9 +156,8 @@ impl OwnedDatum {
             OwnedDatum::Enum(members, v) => Datum::Enum(members, v),
             OwnedDatum::Set(members, v) => Datum::Set(members, v),
             OwnedDatum::Timestamp(v, fsp) => Datum::Timestamp(v, fsp),
-            OwnedDatum::Json(ref bytes) => Datum::Json(bytes),
-            OwnedDatum::Bytes(ref bytes) => Datum::Bytes(bytes),
-        }
+            OwnedDatum::Json(_) | OwnedDatum::Bytes(_) => return None,
+        })
     }
 
     /// A copy of a value.

@@ -111,6 +111,13 @@ impl RowLayout {
         self.places.get(column).map(|p| &p.ty)
     }
 
+    /// Whether rows of the other layout lie as those of this one do.
+    #[must_use]
+    pub fn lies_as(&self, other: &RowLayout) -> bool {
+        let same = |(a, b): (&Place, &Place)| a.ty == b.ty;
+        self.columns() == other.columns() && self.places.iter().zip(&other.places).all(same)
+    }
+
     /// Bytes that every row takes whatever its values: null bits, fixed columns, end offsets.
     #[must_use]
     pub fn bytes_min(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Evaluates expressions over one row, with MySQL's three-valued logic.
 
-use crate::functions::{self, Nulls, Run};
+use crate::functions::{self, Nulls, Run, Values};
 use crate::like::like;
 use crate::row::Subqueries;
 use crate::row::{Row, column};
@@ -14,11 +14,16 @@ use value::{Collation, Datum};
 /// A value, borrowed from the row or the plan where possible.
 #[derive(Debug, Clone)]
 pub enum Value<'v> {
-    /// Borrowed.
+    /// Borrowed, or of no bytes.
     Datum(Datum<'v>),
-    /// Computed text.
-    Owned(OwnedDatum),
+    /// A computed string.
+    Bytes(Vec<u8>),
+    /// A computed JSON document.
+    Json(Vec<u8>),
 }
+
+// Values are moved much: an owned one takes no more room than a borrowed one.
+const _: () = assert!(size_of::<Value<'_>>() == size_of::<Datum<'_>>());
 
 impl Value<'_> {
     /// The value.
@@ -26,7 +31,8 @@ impl Value<'_> {
     pub fn get(&self) -> Datum<'_> {
         match self {
             Value::Datum(datum) => *datum,
-            Value::Owned(owned) => owned.datum(),
+            Value::Bytes(bytes) => Datum::Bytes(bytes),
+            Value::Json(bytes) => Datum::Json(bytes),
         }
     }
 
@@ -34,7 +40,18 @@ impl Value<'_> {
     pub fn into_owned(self) -> OwnedDatum {
         match self {
             Value::Datum(datum) => OwnedDatum::of(&datum),
-            Value::Owned(owned) => owned,
+            Value::Bytes(bytes) => OwnedDatum::Bytes(bytes),
+            Value::Json(bytes) => OwnedDatum::Json(bytes),
+        }
+    }
+}
+
+impl From<OwnedDatum> for Value<'_> {
+    fn from(owned: OwnedDatum) -> Self {
+        match owned {
+            OwnedDatum::Bytes(bytes) => Value::Bytes(bytes),
+            OwnedDatum::Json(bytes) => Value::Json(bytes),
+            other => Value::Datum(other.scalar().unwrap_or_default()),
         }
     }
 }
@@ -112,17 +129,17 @@ fn eval_other<'v>(
             return eval(expr, row, env);
         }
         Expr::Subquery(plan, output) => subqueries(row)?.scalar(*plan, *output, row, env)?,
-        Expr::SystemVar(global, name) => Value::Owned(env.system_variable(*global, name)?),
+        Expr::SystemVar(global, name) => env.system_variable(*global, name)?.into(),
         Expr::UserVar(name, ty) => {
             let read = env.user_variable(name).map(|variable| variable.read(ty));
-            Value::Owned(read.unwrap_or_default())
+            read.unwrap_or_default().into()
         }
         Expr::AssignUserVar(name, value, ty) => {
             let value = eval(value, row, env)?.into_owned();
             let variable = UserVariable::of(value, ty);
             let kept = variable.value().clone();
             env.set_user_variable(name, variable);
-            Value::Owned(kept)
+            kept.into()
         }
         Expr::Neg(a) => {
             let value = eval(a, row, env)?;
@@ -437,33 +454,44 @@ pub fn text_cow<'v>(value: &Datum<'v>) -> Cow<'v, [u8]> {
     }
 }
 
+#[inline(never)]
 fn call<'v>(
     site: &'v CallSite,
     row: &Row<'v>,
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
-    /// Calls with up to so many arguments need no memory for them.
-    const FEW: usize = 4;
     let run = match site.function.run {
         Run::Lazy(run) => return run(site, row, env),
         Run::Values(run) => run,
     };
+    // Few arguments need no memory, and as little room as they are.
+    match site.arguments.len() {
+        0 | 1 => call_with(run, &mut [NULL; 1], site, row, env),
+        2 => call_with(run, &mut [NULL; 2], site, row, env),
+        3 | 4 => call_with(run, &mut [NULL; 4], site, row, env),
+        count => call_with(run, &mut vec![NULL; count], site, row, env),
+    }
+}
+
+/// Calls a function with the values of its arguments, for which there is room in `args`.
+#[inline(always)]
+fn call_with<'v>(
+    run: Values,
+    args: &mut [Value<'v>],
+    site: &'v CallSite,
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Value<'v>, SqlError> {
+    let args = &mut args[..site.arguments.len()];
     let propagates = site.function.nulls == Nulls::Propagate;
-    let mut few = [NULL; FEW];
-    let mut many;
-    let args = match few.get_mut(..site.arguments.len()) {
-        Some(args) => args,
-        None => {
-            many = vec![NULL; site.arguments.len()];
-            many.as_mut_slice()
-        }
-    };
     for (place, argument) in args.iter_mut().zip(&site.arguments) {
-        let value = eval(argument, row, env)?;
-        if propagates && value.get().is_null() {
+        *place = match plain(argument, row, env)? {
+            Some(value) => Value::Datum(value),
+            None => eval_other(argument, row, env)?,
+        };
+        if propagates && matches!(place, Value::Datum(Datum::Null)) {
             return Ok(NULL);
         }
-        *place = value;
     }
     let mut call = functions::Call { args, site, env };
     match run(&mut call) {

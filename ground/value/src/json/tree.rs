@@ -7,6 +7,9 @@ use super::{
 use crate::types::NOT_FIXED;
 use crate::{Charset, ColumnType, Date, DateTime, Datum, Decimal, Kind, Time, charset};
 
+/// Room for what most elements take: their place, their key, their value.
+const ELEMENT_ROOM_BYTES: usize = 32;
+
 /// A JSON value that owns everything it is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)] // See `View`.
@@ -180,7 +183,13 @@ impl JsonValue {
     /// The binary form.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let room = match self {
+            JsonValue::Array(items) => ELEMENT_ROOM_BYTES * items.len(),
+            JsonValue::Object(object) => 2 * ELEMENT_ROOM_BYTES * object.len(),
+            JsonValue::String(text) => text.len(),
+            _ => 0,
+        };
+        let mut out = Vec::with_capacity(room + ELEMENT_ROOM_BYTES);
         self.encode(&mut out);
         out
     }

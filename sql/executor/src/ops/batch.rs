@@ -111,11 +111,11 @@ impl Vectors {
 }
 
 impl<'p> Batches<'p> {
-    /// For a group over the table's rows; `None`: nothing is computed over many rows at once.
+    /// For a group over the table's rows; `None`: they have to come one by one.
     pub fn new(group: &'p Group, read: ReadTable<'p>, params: &[Datum<'_>]) -> Option<Batches<'p>> {
         let layout = Arc::clone(read.layout());
         let vectors = Vectors::of(group, (read.leaf(), &layout), params);
-        if vectors.parts.iter().all(|part| *part == Part::Rows) {
+        if vectors.parts.is_empty() {
             return None;
         }
         let column = |e: &Expr| match e {
@@ -304,6 +304,7 @@ impl<'p> Batches<'p> {
                 bytes.extend_from_slice(row);
             };
             if evaluates {
+                run.tick()?;
                 put(frame);
             }
             if rest && !self.read.predicate().rest_holds(run, frame)? {

@@ -10,7 +10,8 @@ use super::stored::{pass_each, stored_column};
 use super::subquery::{Runner, SubplanState};
 use super::{OUTPUTS_FEW, Operator, Run, Statement, trim};
 use crate::{Environment, RowSink, SqlError};
-use expr::{Frame, LeafRow, Row};
+use expr::tree::Column;
+use expr::{Expr, Frame, LeafRow, Row};
 use instrument::{Counter, count};
 use planner::plan::Output;
 use planner::query_plan::{LeafLayout, Node, QueryPlan};
@@ -30,6 +31,24 @@ pub struct Block<'p> {
     /// Temporary tables that its operators are, of which the block's first opening in a statement tells.
     temporary: u64,
     begun: bool,
+    /// The leaf whose rows it gives as they are, if they lie as they are wanted.
+    given: Option<usize>,
+}
+
+/// The computed leaf of which a block gives the first columns in their order, and nothing else.
+fn given_leaf(plan: &QueryPlan) -> Option<usize> {
+    let first = match plan.outputs.first()?.value.expr {
+        Expr::Column(column) => column,
+        _ => return None,
+    };
+    let is_next = |(n, output): (usize, &Output)| {
+        let next = Column { column: u16::try_from(n).unwrap_or(u16::MAX), ..first };
+        matches!(output.value.expr, Expr::Column(column) if column == next)
+    };
+    let leaf = usize::from(first.leaf);
+    let is_made = matches!(plan.leaves.get(leaf)?.layout, LeafLayout::Made(_));
+    let gives = first.depth == 0 && plan.outputs.iter().enumerate().all(is_next);
+    (is_made && gives).then_some(leaf)
 }
 
 impl<'p> Block<'p> {
@@ -74,7 +93,8 @@ impl<'p> Block<'p> {
         let (root, temporary) = root(&frame)?;
         let subplans = plan.subplans.iter().map(|plan| RefCell::new(SubplanState::new(plan)));
         let subplans = subplans.collect();
-        Ok(Block { plan, frame, root, subplans, temporary, begun: false })
+        let given = given_leaf(plan);
+        Ok(Block { plan, frame, root, subplans, temporary, begun: false, given })
     }
 
     /// Calls `f` with what the block's operators and expressions run with.
@@ -193,6 +213,48 @@ impl<'p> Block<'p> {
         outer: Option<&Row<'_>>,
     ) -> Result<bool, SqlError> {
         self.with((st, env), outer, |run, root, frame| root.next(run, frame))
+    }
+
+    /// Goes to the next row and calls `f` with it; `None`: there is none.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in; those of `f`.
+    pub(super) fn next_with<T>(
+        &mut self,
+        (st, env): (&Statement<'_>, &mut dyn Environment),
+        outer: Option<&Row<'_>>,
+        f: impl FnOnce(&mut Run<'_>, &Frame) -> Result<T, SqlError>,
+    ) -> Result<Option<T>, SqlError> {
+        self.with((st, env), outer, |run, root, frame| match root.next(run, frame)? {
+            true => f(run, frame).map(Some),
+            false => Ok(None),
+        })
+    }
+
+    /// Goes to the next row and puts its outputs into `out` as a row of `layout`; `false`: there is none.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub(super) fn next_outputs(
+        &mut self,
+        by: (&Statement<'_>, &mut dyn Environment),
+        outer: Option<&Row<'_>>,
+        layout: &RowLayout,
+        cells: &mut Cells,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, SqlError> {
+        let (outputs, given) = (&self.plan.outputs, self.given);
+        let found = self.next_with(by, outer, |run, frame| {
+            let leaf = given.map(|leaf| &frame.leaves[leaf]);
+            if let Some(leaf) = leaf.filter(|leaf| !leaf.null && leaf.layout.lies_as(layout)) {
+                out.clear();
+                out.extend_from_slice(&leaf.bytes);
+                return Ok(());
+            }
+            let value = |n: usize| run.eval(&outputs[n].value.expr, frame);
+            cells.write(layout, outputs.len(), value, out)
+        })?;
+        Ok(found.is_some())
     }
 
     /// What the block gives.

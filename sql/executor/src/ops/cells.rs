@@ -3,9 +3,9 @@
 //! 1. The layout of a made leaf is more generous than the types it is made for: every column may be NULL,
 //!    integers are eight bytes, text may be of any length. Fitting never fails for a value of the right kind.
 
-use super::{recycled, recycled_datums};
 use crate::SqlError;
 use expr::{Value, damaged};
+use smallvec::SmallVec;
 use value::{ColumnType, ConvertMode, Datum, Kind, RowLayout, TimeZone};
 
 /// The layout of rows of these types.
@@ -27,11 +27,12 @@ fn generous(ty: &ColumnType) -> ColumnType {
     }
 }
 
+/// Rows of so many columns are made without memory for their values.
+const FEW: usize = 8;
+
 /// Puts rows of values into bytes; its memory is used again.
 #[derive(Default)]
 pub struct Cells {
-    values: Vec<Value<'static>>,
-    datums: Vec<Datum<'static>>,
     scratch: Vec<Vec<u8>>,
 }
 
@@ -47,23 +48,20 @@ impl Cells {
         mut value: impl FnMut(usize) -> Result<Value<'v>, SqlError>,
         out: &mut Vec<u8>,
     ) -> Result<(), SqlError> {
-        let mut values = recycled(std::mem::take(&mut self.values));
+        let mut values: SmallVec<[Value<'v>; FEW]> = SmallVec::new();
         for n in 0..count {
             values.push(value(n)?);
         }
         if self.scratch.len() < count {
             self.scratch.resize(count, Vec::new());
         }
-        let mut datums = recycled_datums(std::mem::take(&mut self.datums));
+        let mut datums: SmallVec<[Datum<'_>; FEW]> = SmallVec::new();
         for ((n, value), scratch) in values.iter().enumerate().zip(&mut self.scratch) {
             let ty = layout.column_type(n).ok_or_else(|| super::internal("no such column"))?;
             datums.push(fit(value.get(), ty, scratch)?);
         }
         out.clear();
-        let done = layout.encode(&datums, out).map_err(damaged);
-        self.datums = recycled_datums(datums);
-        self.values = recycled(values);
-        done
+        layout.encode(&datums, out).map_err(damaged)
     }
 }
 

@@ -81,9 +81,8 @@ pub fn collect(
     let mut rows = RowStore::new(st);
     let (mut cells, mut bytes) = (Cells::default(), Vec::new());
     block.open(st, env, outer)?;
-    while block.next(st, env, outer)? {
+    while block.next_outputs((st, env), outer, layout, &mut cells, &mut bytes)? {
         st.tick()?;
-        block.write_outputs((st, env), outer, layout, &mut cells, &mut bytes)?;
         rows.push(st, &bytes)?;
     }
     Ok(rows)
@@ -124,16 +123,13 @@ impl Operator for Derived<'_> {
             run.tick()?;
             let mut bytes = std::mem::take(self.leaf.row(frame));
             let row = run.row(frame);
-            let found = self.block.next(run.st, &mut *run.env, Some(&row))?;
-            if found {
-                self.block.write_outputs(
-                    (run.st, &mut *run.env),
-                    Some(&row),
-                    &self.leaf.layout,
-                    &mut self.cells,
-                    &mut bytes,
-                )?;
-            }
+            let found = self.block.next_outputs(
+                (run.st, &mut *run.env),
+                Some(&row),
+                &self.leaf.layout,
+                &mut self.cells,
+                &mut bytes,
+            )?;
             *self.leaf.row(frame) = bytes;
             if !found || run.passes(self.leaf.filter, frame)? {
                 return Ok(found);

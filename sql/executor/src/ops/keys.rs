@@ -1,6 +1,7 @@
 //! Keys of sorts, groups and hash tables: bytes in the order of the values, equal exactly for equal ones.
 //!
-//! 1. A part begins with 0 for NULL and 1 for a value, and delimits itself. 2. How a part is written
+//! 1. A part is 0 for NULL, else begins with something greater: 1, or what tells how an exact number goes on. It delimits
+//!    itself, and is short for small numbers, so that the first bytes of a key decide most comparisons. 2. How a part is written
 //!    depends on the kinds of the values, not on each value: [`Rule::of`].
 
 use value::json::{self, JsonRef, JsonValue};
@@ -66,7 +67,10 @@ impl Rule {
         if value.is_null() {
             out.push(0);
         } else {
-            out.push(1);
+            // Exact numbers begin with other bytes than 0 by themselves.
+            if !matches!(self, Rule::Int | Rule::Exact) {
+                out.push(1);
+            }
             self.append_value(value, out);
         }
         if descending {
@@ -138,11 +142,14 @@ impl Rule {
     }
 }
 
-/// An integer that is not negative, or the two's complement of one that is.
+/// Appends an integer that is not negative, or the two's complement of one that is: a byte that says which, and how many bytes
+/// behind it tell it from others (none for 0 and -1).
 #[inline]
 fn put_int(positive: bool, bits: u64, out: &mut Vec<u8>) {
-    out.push(u8::from(positive));
-    out.extend_from_slice(&bits.to_be_bytes());
+    let telling = if positive { bits } else { !bits };
+    let count = 8 - telling.leading_zeros() as usize / 8;
+    out.push(if positive { 0x80 + count as u8 } else { 0x7F - count as u8 });
+    out.extend_from_slice(&bits.to_be_bytes()[8 - count..]);
 }
 
 /// Appends an exact number of any scale: sign, count of digits before the point, digits, each plus one,
@@ -227,7 +234,9 @@ mod tests {
     #[test]
     fn bytes_are_in_the_order_of_the_values() {
         let ints = [Datum::Null, Datum::Int(i64::MIN), Datum::Int(-1), Datum::Int(0)];
-        let ints = [&ints[..], &[Datum::Int(7), Datum::UInt(u64::MAX)]].concat();
+        let more = [1, 7, 255, 256, 257, 65_535, 1 << 40, i64::MAX].map(Datum::Int);
+        let less = [i64::MIN + 1, -257, -256, -255, -2].map(Datum::Int);
+        let ints = [&ints[..2], &less, &ints[2..], &more, &[Datum::UInt(u64::MAX)]].concat();
         let doubles = [-1e300, -2.5, -0.0, 1e-300, 3.25].map(Datum::Double);
         for (rule, values) in
             [(Rule::Int, &ints[..]), (Rule::Exact, &ints), (Rule::Double, &doubles)]

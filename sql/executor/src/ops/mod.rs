@@ -1,7 +1,7 @@
 //! Row operators: each pulls rows from those below it into the frame of its block.
 //!
 //! Reading order: this file (what an operator is), [`block`] (a query block that runs), [`read`], [`merge`], [`join`],
-//! [`hash_join`], [`sort`] (with [`sorter`]), [`group`], [`ends`], [`stored`] and [`batch`] (many rows at once), [`window`], [`sets`], [`subquery`].
+//! [`hash_join`], [`sort`] (with [`sorter`]), [`group`], [`ends`], [`stored`] and [`batch`] (many rows at once), [`window`] (with [`place`]), [`sets`], [`subquery`].
 //!
 //! 1. `open` may be called again at any time and begins anew; `next` fills the leaves of its node and
 //!    answers whether there was a row. What is evaluated once for a statement is forgotten by `close`, so that the
@@ -30,6 +30,7 @@ pub mod measure;
 mod merge;
 pub mod names;
 mod pack;
+mod place;
 mod pushed_predicate;
 mod read;
 mod recursive;
@@ -303,18 +304,6 @@ impl<'r> Run<'r> {
     pub fn tick(&self) -> Result<(), SqlError> {
         self.st.tick()
     }
-}
-
-/// A vector without elements, in the memory of another.
-pub(crate) fn recycled<'a>(mut values: Vec<Value<'_>>) -> Vec<Value<'a>> {
-    values.clear();
-    values.into_iter().map(|_| Value::Datum(Datum::Null)).collect()
-}
-
-/// As [`recycled`], for values that are borrowed already.
-pub(crate) fn recycled_datums<'a>(mut values: Vec<Datum<'_>>) -> Vec<Datum<'a>> {
-    values.clear();
-    values.into_iter().map(|_| Datum::Null).collect()
 }
 
 pub(crate) fn internal(what: &'static str) -> SqlError {

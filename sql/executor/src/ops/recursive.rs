@@ -12,10 +12,11 @@ use crate::ExecError;
 use crate::memory::Charge;
 use crate::{Environment, SqlError};
 use catalog::ColumnDef;
-use expr::{Frame, OwnedDatum, Row};
+use expr::{Frame, OwnedDatum, Row, Typed, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
-use value::ColumnType;
+use value::types::NOT_FIXED;
+use value::{ColumnType, Datum, Kind};
 
 /// A recursive common table expression: its rows, round by round.
 pub struct Recursive<'p> {
@@ -38,13 +39,13 @@ pub struct Recursive<'p> {
 }
 
 impl<'p> Recursive<'p> {
+    /// Adds the rows of the seeds, or of the steps, to `found`.
     fn round(
         &mut self,
-        seeds: bool,
+        (seeds, mut found): (bool, RowStore),
         run: &mut Run<'_>,
         frame: &mut Frame,
     ) -> Result<RowStore, SqlError> {
-        let mut found = RowStore::new(run.st);
         let blocks = if seeds { &mut self.seeds } else { &mut self.steps };
         for block in blocks {
             let row: Row<'_> = run.row(frame);
@@ -75,13 +76,22 @@ impl<'p> Recursive<'p> {
         Ok(found)
     }
 
-    /// The rows that were given out last are those that the steps work with.
-    fn set_working(&self, rows: RowStore, st: &Statement<'_>) {
+    /// The rows that were given out last are those that the steps work with; answers a store for those that come.
+    fn set_working(&self, rows: RowStore, st: &Statement<'_>) -> RowStore {
         let mut working = st.working.borrow_mut();
         if working.len() <= self.recursion {
             working.resize(self.recursion + 1, None);
         }
+        // Nobody reads the rows of the round before any more.
+        if let Some(before) = &working[self.recursion]
+            && let Ok(mut place) = before.try_borrow_mut()
+        {
+            let mut emptied = std::mem::replace(&mut *place, rows);
+            emptied.clear();
+            return emptied;
+        }
         working[self.recursion] = Some(Rc::new(RefCell::new(rows)));
+        RowStore::new(st)
     }
 
     fn check_rounds(&mut self) -> Result<(), SqlError> {
@@ -103,7 +113,7 @@ impl Operator for Recursive<'_> {
             Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
             _ => 1000,
         };
-        let rows = self.round(true, run, frame)?;
+        let rows = self.round((true, RowStore::new(run.st)), run, frame)?;
         self.rows = Some(rows);
         Ok(())
     }
@@ -121,8 +131,8 @@ impl Operator for Recursive<'_> {
                 return Ok(false);
             };
             self.check_rounds()?;
-            self.set_working(given, run.st);
-            self.rows = Some(self.round(false, run, frame)?);
+            let emptied = self.set_working(given, run.st);
+            self.rows = Some(self.round((false, emptied), run, frame)?);
             self.at = 0;
         }
     }
@@ -144,38 +154,53 @@ fn pull_stored(
     frame: &mut Frame,
 ) -> Result<bool, SqlError> {
     run.tick()?;
-    let row = run.row(frame);
-    if !block.next(run.st, &mut *run.env, Some(&row))? {
-        return Ok(false);
-    }
-    let outputs = block.outputs();
-    let values = block.look(run.st, &mut *run.env, Some(&row), |run, frame| {
-        let mut values = Vec::with_capacity(columns.len());
-        for (output, column) in outputs.iter().zip(columns) {
-            let value = run.eval(&output.value.expr, frame)?.into_owned();
-            values.push(stored(&value, &output.value.ty, table, column, run.env)?);
-        }
-        Ok(values)
+    let mut bytes = std::mem::take(leaf.row_mut(frame));
+    let (row, outputs) = (run.row(frame), block.outputs());
+    let found = block.next_with((run.st, &mut *run.env), Some(&row), |run, frame| {
+        let value = |n: usize| {
+            let Typed { expr, ty, .. } = &outputs[n].value;
+            let value = run.eval(expr, frame)?;
+            stored(value, ty, table, &columns[n], run.env)
+        };
+        leaf.write(columns.len().min(outputs.len()), value, &mut bytes)
     })?;
-    leaf.fill(&values, frame)?;
-    Ok(true)
+    *leaf.row_mut(frame) = bytes;
+    Ok(found.is_some())
+}
+
+/// Whether a column has a value as it is, whatever the session.
+fn fits(value: &Datum<'_>, ty: &ColumnType) -> bool {
+    match value {
+        Datum::Int(v) => match ty.kind {
+            Kind::BigInt => !ty.unsigned,
+            Kind::Int => !ty.unsigned && i32::try_from(*v).is_ok(),
+            _ => false,
+        },
+        Datum::UInt(_) => ty.kind == Kind::BigInt && ty.unsigned,
+        Datum::Double(_) => ty.kind == Kind::Double && !ty.unsigned && ty.decimals == NOT_FIXED,
+        _ => false,
+    }
 }
 
 /// A value as its column has it. Without strict mode only dates and times are warned of.
-fn stored(
-    value: &OwnedDatum,
+fn stored<'v>(
+    value: Value<'v>,
     from: &ColumnType,
     table: &str,
     column: &ColumnDef,
     env: &mut dyn Environment,
-) -> Result<OwnedDatum, SqlError> {
-    let value = value.datum();
+) -> Result<Value<'v>, SqlError> {
+    let datum = value.get();
+    if fits(&datum, &column.ty) {
+        return Ok(value);
+    }
     if env.strict() || column.ty.kind.is_temporal() {
-        return crate::write::convert::convert((&value, Some(from)), table, column, 1, env);
+        let stored = crate::write::convert::convert((&datum, Some(from)), table, column, 1, env)?;
+        return Ok(stored.into());
     }
     let mut scratch = Vec::new();
-    match value::coerce(value, Some(from), &column.ty, &env.convert_mode(), &mut scratch) {
-        Ok(coerced) => Ok(OwnedDatum::of(&coerced.value)),
+    match value::coerce(datum, Some(from), &column.ty, &env.convert_mode(), &mut scratch) {
+        Ok(coerced) => Ok(OwnedDatum::of(&coerced.value).into()),
         Err(error) => Err(expr::convert_error(&error, (table, &column.name), 1)),
     }
 }

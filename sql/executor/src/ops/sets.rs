@@ -12,7 +12,7 @@ use super::{Operator, Run, Statement, trim};
 use crate::SqlError;
 use crate::memory::Charge;
 use crate::spill::{SpillFile, SpillReader, part_of};
-use expr::{Frame, OwnedDatum, Typed, Value, damaged};
+use expr::{Frame, Typed, Value, damaged};
 use parser::ast::SetOperator;
 use std::sync::Arc;
 use value::{ColumnType, RowLayout};
@@ -210,29 +210,25 @@ impl SetLeaf {
         run.tick()?;
         let mut bytes = std::mem::take(&mut frame.leaves[self.number].bytes);
         let row = run.row(frame);
-        let found = block.next(run.st, &mut *run.env, Some(&row))?;
-        if found {
-            block.write_outputs(
-                (run.st, &mut *run.env),
-                Some(&row),
-                &self.layout,
-                &mut self.cells,
-                &mut bytes,
-            )?;
-        }
+        let found = block.next_outputs(
+            (run.st, &mut *run.env),
+            Some(&row),
+            &self.layout,
+            &mut self.cells,
+            &mut bytes,
+        )?;
         frame.leaves[self.number].bytes = bytes;
         Ok(found)
     }
 
-    /// Puts values of the columns' kinds into the leaf.
-    pub(super) fn fill(
+    /// Puts so many values of the columns' kinds into `out` as a row of the leaf.
+    pub(super) fn write<'v>(
         &mut self,
-        values: &[OwnedDatum],
-        frame: &mut Frame,
+        count: usize,
+        value: impl FnMut(usize) -> Result<Value<'v>, SqlError>,
+        out: &mut Vec<u8>,
     ) -> Result<(), SqlError> {
-        let bytes = &mut frame.leaves[self.number].bytes;
-        let value = |n: usize| Ok(Value::Owned(values[n].clone()));
-        self.cells.write(&self.layout, values.len(), value, bytes)
+        self.cells.write(&self.layout, count, value, out)
     }
 
     /// The key that was made last.

@@ -11,6 +11,8 @@ use instrument::{Counter, count};
 
 /// Bytes in memory below which nothing is moved to the file.
 const LEAST_BYTES: usize = 64 << 10;
+/// Room for the beginnings of so many rows stays when they are forgotten.
+const STARTS_SPARE_MAX: usize = 1 << 10;
 
 /// Kept rows.
 pub struct RowStore {
@@ -35,6 +37,18 @@ impl RowStore {
             reader: None,
             charge: st.budget.charge(),
         }
+    }
+
+    /// Forgets the rows; the memory for new ones stays unless it is large.
+    pub fn clear(&mut self) {
+        self.memory.clear();
+        if self.memory.capacity() > LEAST_BYTES {
+            self.memory = Vec::new();
+        }
+        self.starts.truncate(1);
+        self.starts.shrink_to(STARTS_SPARE_MAX);
+        (self.spilled, self.file, self.reader) = (0, None, None);
+        self.charge.set(0);
     }
 
     /// Number of rows.

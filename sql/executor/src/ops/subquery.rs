@@ -355,7 +355,7 @@ impl Subqueries for Runner<'_, '_> {
         row: &Row<'_>,
         env: &mut dyn Environment,
     ) -> Result<Value<'static>, SqlError> {
-        Ok(Value::Owned(self.state(subplan)?.scalar(output, self.st, env, row)?))
+        Ok(self.state(subplan)?.scalar(output, self.st, env, row)?.into())
     }
 
     fn exists(

@@ -1,16 +1,18 @@
-//! Window functions: one partition at a time is kept, and every row of it is looked at with its frame.
+//! Window functions: one partition at a time is kept where that is needed, and every row of it is looked at with its frame.
 //!
 //! 1. All rows are sorted by partition, then order. 2. Peers are rows with equal order keys; without ORDER
 //!    BY all rows of a partition are. 3. An aggregate goes on from the row before as long as frames grow
 //!    at their end, and rows that leave at their start can be taken out of it; otherwise it begins anew.
+//! 4. Where all functions number rows by themselves and those before them, no partition is kept: rows pass through.
 
 use super::aggregate::{State, start};
 use super::cells::Cells;
 use super::keys::Rule;
 use super::pack::Packer;
+use super::place::{Place, is_told};
 use super::sorter::Sorter;
 use super::store::RowStore;
-use super::{Operator, Run};
+use super::{Operator, Run, trim};
 use crate::SqlError;
 use crate::memory::Charge;
 use expr::aggregate::AggregateCall;
@@ -19,6 +21,7 @@ use planner::PlanError;
 use planner::query_plan::{
     FrameBound, FrameOffset, Window, WindowCall, WindowFrame, WindowFunction as W,
 };
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use value::{Datum, Decimal, RowLayout};
@@ -127,6 +130,10 @@ pub struct Windows<'p> {
     partition: Option<Partition>,
     at: usize,
     running: Vec<Running>,
+    /// All functions are told by a row and those before it: no partition is kept.
+    passes: bool,
+    place: Place,
+    key: Vec<u8>,
     /// The first row of the next partition: key and row, and how long its partition key is.
     ahead: Option<(Vec<u8>, Vec<u8>)>,
     row: Vec<u8>,
@@ -172,6 +179,9 @@ impl<'p> Windows<'p> {
             partition: None,
             at: 0,
             running: Vec::new(),
+            passes: window.functions.iter().all(|call| is_told(&call.function)),
+            place: Place::default(),
+            key: Vec::new(),
             ahead: None,
             row: Vec::new(),
             cells: Cells::default(),
@@ -180,28 +190,52 @@ impl<'p> Windows<'p> {
 
     fn sort_input(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         let mut sorter = Sorter::new(run.st, None);
-        let (mut key, mut row) = (Vec::new(), Vec::new());
+        let (st, window, rules, packer) = (run.st, self.window, &self.rules, &self.packer);
         self.input.open(run, frame)?;
         while self.input.next(run, frame)? {
             run.tick()?;
-            key.clear();
-            row.clear();
-            for by in &self.window.partition_by {
-                let value = run.eval(&by.expr, frame)?;
-                Rule::of(&by.ty).append(&value.get(), false, &mut key);
-            }
-            row.extend_from_slice(&(key.len() as u32).to_le_bytes());
-            for (by, rule) in self.window.order_by.iter().zip(&self.rules) {
-                let value = run.eval(&by.value.expr, frame)?;
-                rule.append(&value.get(), by.descending, &mut key);
-            }
-            self.packer.pack(frame, &mut row)?;
-            sorter.add(run.st, &key, &row)?;
+            let (frame, partition_bytes) = (&*frame, Cell::new(0));
+            let make_key = |out: &mut Vec<u8>| {
+                let start = out.len();
+                for by in &window.partition_by {
+                    let value = run.eval(&by.expr, frame)?;
+                    Rule::of(&by.ty).append(&value.get(), false, out);
+                }
+                partition_bytes.set((out.len() - start) as u32);
+                for (by, rule) in window.order_by.iter().zip(rules) {
+                    let value = run.eval(&by.value.expr, frame)?;
+                    rule.append(&value.get(), by.descending, out);
+                }
+                Ok(())
+            };
+            let make_row = |out: &mut Vec<u8>| {
+                out.extend_from_slice(&partition_bytes.get().to_le_bytes());
+                packer.pack(frame, out)
+            };
+            sorter.add_made(st, make_key, make_row)?;
         }
         sorter.finish(run.st)?;
         self.packer.begin(frame);
         self.sorter = Some(sorter);
         Ok(())
+    }
+
+    /// Passes the next row on, with the values that its place tells.
+    fn pass(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        run.tick()?;
+        let Some(sorter) = &mut self.sorter else { return Ok(false) };
+        if !sorter.next(&mut self.key, &mut self.row)? {
+            self.sorter = None;
+            return Ok(false);
+        }
+        self.place.go_to(&mut self.key, partition_bytes(&self.row));
+        self.packer.unpack(self.row.get(4..).unwrap_or_default(), frame)?;
+        let (functions, place) = (&self.window.functions, &self.place);
+        let leaf = &mut frame.leaves[usize::from(self.window.leaf)];
+        leaf.null = false;
+        let value = |n: usize| Ok(Value::Datum(place.value(&functions[n].function)));
+        self.cells.write(&self.layout, functions.len(), value, &mut leaf.bytes)?;
+        Ok(true)
     }
 
     /// Reads the next partition; `false`: there is none.
@@ -529,11 +563,15 @@ fn whole(
 impl Operator for Windows<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         (self.sorter, self.partition, self.ahead) = (None, None, None);
+        self.place = Place::default();
         frame.leaves[usize::from(self.window.leaf)].layout = Arc::clone(&self.layout);
         self.sort_input(run, frame)
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        if self.passes {
+            return self.pass(run, frame);
+        }
         run.tick()?;
         match &self.partition {
             Some(partition) if self.at + 1 < partition.len() => self.at += 1,
@@ -559,6 +597,9 @@ impl Operator for Windows<'_> {
 
     fn close(&mut self) {
         (self.sorter, self.partition, self.ahead) = (None, None, None);
+        self.place = Place::default();
+        trim(&mut self.key);
+        trim(&mut self.row);
         self.input.close();
     }
 }

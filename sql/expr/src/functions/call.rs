@@ -4,7 +4,7 @@
 //! 2. Conversions warn as MySQL's do (1292), at most once per argument and row.
 
 use crate::eval::Value;
-use crate::tree::{CallSite, Expr, OwnedDatum};
+use crate::tree::{CallSite, Expr};
 use crate::{Environment, SqlError, WarningLevel};
 use std::borrow::Cow;
 use value::number::{self, Rest};
@@ -137,12 +137,14 @@ impl<'v> Call<'_, 'v> {
     /// # Errors
     /// 1317: making it took long, and meanwhile the statement was killed.
     pub fn bounded(&mut self, value: Value<'v>) -> Answer<'v> {
-        let Value::Owned(made) = &value else { return Ok(value) };
-        let bytes = match made {
-            OwnedDatum::Bytes(text) => text.len(),
-            OwnedDatum::Json(document) => document.len(),
-            _ => return Ok(value),
+        let bytes = match &value {
+            Value::Bytes(text) => text.len(),
+            Value::Json(document) => document.len(),
+            Value::Datum(_) => return Ok(value),
         };
+        if bytes <= SMALL_BYTES {
+            return Ok(value);
+        }
         if bytes > LONG_BYTES {
             check_killed()?;
         }
@@ -190,7 +192,7 @@ pub(crate) const NULL: Value<'static> = Value::Datum(Datum::Null);
 pub fn text_of<'v>(value: Value<'v>, ty: &ColumnType) -> Cow<'v, [u8]> {
     match value {
         Value::Datum(Datum::Bytes(bytes)) => Cow::Borrowed(bytes),
-        Value::Owned(OwnedDatum::Bytes(bytes)) => Cow::Owned(bytes),
+        Value::Bytes(bytes) => Cow::Owned(bytes),
         other => {
             let mut out = Vec::new();
             append_text(&other.get(), ty, &mut out);
@@ -335,20 +337,20 @@ impl<'v> From<Cow<'v, [u8]>> for Value<'v> {
     fn from(text: Cow<'v, [u8]>) -> Value<'v> {
         match text {
             Cow::Borrowed(bytes) => Value::Datum(Datum::Bytes(bytes)),
-            Cow::Owned(bytes) => Value::Owned(OwnedDatum::Bytes(bytes)),
+            Cow::Owned(bytes) => Value::Bytes(bytes),
         }
     }
 }
 
 impl From<Vec<u8>> for Value<'_> {
     fn from(bytes: Vec<u8>) -> Self {
-        Value::Owned(OwnedDatum::Bytes(bytes))
+        Value::Bytes(bytes)
     }
 }
 
 impl From<String> for Value<'_> {
     fn from(text: String) -> Self {
-        Value::Owned(OwnedDatum::Bytes(text.into_bytes()))
+        Value::Bytes(text.into_bytes())
     }
 }
 
@@ -383,7 +385,7 @@ pub fn slice<'v>(text: Cow<'v, [u8]>, range: std::ops::Range<usize>) -> Value<'v
         Cow::Owned(mut bytes) => {
             bytes.truncate(range.end);
             bytes.drain(..range.start);
-            Value::Owned(OwnedDatum::Bytes(bytes))
+            Value::Bytes(bytes)
         }
     }
 }

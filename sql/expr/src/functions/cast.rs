@@ -7,7 +7,7 @@ use crate::build::Derive;
 use crate::eval::{Value, arithmetic, eval};
 use crate::refused::Refused;
 use crate::row::Row;
-use crate::tree::{Arithmetic, CallSite, Expr, OwnedDatum};
+use crate::tree::{Arithmetic, CallSite, Expr};
 use crate::{Environment, SqlError, WarningLevel};
 use std::borrow::Cow;
 use value::number::{self, Rest};
@@ -309,9 +309,7 @@ fn to_string<'v>(c: &mut Call<'_, 'v>, to: &ColumnType) -> Answer<'v> {
     let from = c.ty(0);
     let value = c.take(0);
     let text = match value {
-        Value::Datum(Datum::Bytes(_)) | Value::Owned(OwnedDatum::Bytes(_)) => {
-            super::text_of(value, &from)
-        }
+        Value::Datum(Datum::Bytes(_)) | Value::Bytes(_) => super::text_of(value, &from),
         other => {
             let mut out = Vec::new();
             append_text(&other.get(), &from, &mut out);

@@ -66,11 +66,14 @@ pub enum Purity {
     Volatile,
 }
 
+/// An implementation over evaluated arguments.
+pub type Values = for<'c, 'v> fn(&mut Call<'c, 'v>) -> Answer<'v>;
+
 /// The implementation.
 #[derive(Clone, Copy)]
 pub enum Run {
     /// Over evaluated arguments.
-    Values(for<'c, 'v> fn(&mut Call<'c, 'v>) -> Answer<'v>),
+    Values(Values),
     /// Evaluates its arguments itself.
     Lazy(for<'v> fn(&'v CallSite, &Row<'v>, &mut dyn Environment) -> Answer<'v>),
 }
@@ -183,8 +186,6 @@ impl std::fmt::Debug for Function {
 
 /// Any number of arguments.
 pub const MANY: usize = usize::MAX;
-
-type Values = for<'c, 'v> fn(&mut Call<'c, 'v>) -> Answer<'v>;
 
 /// An entry that propagates NULL and is constant over constant arguments.
 const fn function(

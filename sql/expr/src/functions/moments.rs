@@ -2,7 +2,6 @@
 
 use super::call::Call;
 use crate::eval::Value;
-use crate::tree::OwnedDatum;
 use crate::{Environment, WarningLevel};
 use value::time::DateRules;
 use value::time::{BadTime, DateTimeText, TimeText, parse};
@@ -273,7 +272,7 @@ pub fn time_argument(c: &mut Call<'_, '_>, n: usize, fsp: u8) -> Option<Time> {
 
 /// A date and time as a value.
 pub fn value_of<'v>(moment: Option<DateTime>) -> Value<'v> {
-    moment.map_or(Value::Datum(Datum::Null), |v| Value::Owned(OwnedDatum::DateTime(v)))
+    Value::Datum(moment.map_or(Datum::Null, Datum::DateTime))
 }
 
 /// A date as a value.

@@ -6,7 +6,7 @@ use super::call::{Answer, Call, NULL, append_text, text_of};
 use super::{Function, MANY, function};
 use crate::build::Derive;
 use crate::eval::Value;
-use crate::tree::{Extra, OwnedDatum};
+use crate::tree::Extra;
 use crate::{SqlError, WarningLevel};
 use std::borrow::Cow;
 use value::{ColumnType, Datum};
@@ -913,7 +913,7 @@ fn load_file<'v>(_: &mut Call<'_, 'v>) -> Answer<'v> {
 
 /// The number of a member, or of several, as an index would store a BIGINT.
 fn as_stored<'v>(number: u64) -> Value<'v> {
-    Value::Owned(OwnedDatum::Bytes((number ^ 1 << 63).to_be_bytes().to_vec()))
+    Value::Bytes((number ^ 1 << 63).to_be_bytes().to_vec())
 }
 
 fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -923,7 +923,7 @@ fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         // As an index stores it: the sign bit turned.
         let sign = if ty.unsigned { 0 } else { 1 << 63 };
         out.extend_from_slice(&((c.integer(0) as u64) ^ sign).to_be_bytes());
-        return Ok(Value::Owned(OwnedDatum::Bytes(out)));
+        return Ok(Value::Bytes(out));
     }
     if !crate::build::is_stringy(&ty) {
         return Ok(NULL);
@@ -951,5 +951,5 @@ fn weight_string<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
             c.collation().weight_string(&text, length, &mut out);
         }
     }
-    Ok(Value::Owned(OwnedDatum::Bytes(out)))
+    Ok(Value::Bytes(out))
 }

@@ -129,73 +129,110 @@ fn ordinal(n: u8) -> &'static str {
     }
 }
 
-impl Formatted {
-    /// The text; `None` for a name of a month or day that there is not.
-    fn text(&self, format: &str) -> Option<String> {
-        let mut out = String::new();
-        let mut rest = format.chars().peekable();
-        while let Some(ch) = rest.next() {
-            match rest.next_if(|_| ch == '%') {
-                Some(letter) => self.one(letter, &mut out)?,
-                None => out.push(ch),
-            }
-        }
-        Some(out)
+/// Appends a number in so many characters at least.
+fn put(v: impl Into<i64>, chars_min: usize, out: &mut Vec<u8>) {
+    let v: i64 = v.into();
+    if v < 0 {
+        out.push(b'-');
     }
+    let chars_min = chars_min.saturating_sub(usize::from(v < 0));
+    let mut rest = v.unsigned_abs();
+    let mut digits = [b'0'; 20];
+    let mut at = digits.len();
+    while rest > 0 {
+        at -= 1;
+        digits[at] += (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend_from_slice(&digits[at.min(digits.len() - chars_min)..]);
+}
 
-    fn one(&self, letter: char, out: &mut String) -> Option<()> {
-        let t = self.time;
-        let (hours, minute, second) = (t.hours(), t.minute(), t.second());
-        let twelve = (hours % 24 + 11) % 12 + 1;
-        let half = if hours % 24 < 12 { "AM" } else { "PM" };
-        let text = match letter {
-            'H' => format!("{hours:02}"),
-            'k' => format!("{hours}"),
-            'h' | 'I' => format!("{twelve:02}"),
-            'l' => format!("{twelve}"),
-            'i' => format!("{minute:02}"),
-            'S' | 's' => format!("{second:02}"),
-            'f' => format!("{:06}", t.fraction()),
-            'p' => half.to_string(),
-            'r' => format!("{twelve:02}:{minute:02}:{second:02} {half}"),
-            'T' => format!("{hours:02}:{minute:02}:{second:02}"),
-            'a' | 'b' | 'c' | 'D' | 'd' | 'e' | 'j' | 'M' | 'm' | 'U' | 'u' | 'V' | 'v' | 'W'
-            | 'w' | 'X' | 'x' | 'Y' | 'y' => self.of_date(letter)?,
-            other => other.to_string(),
-        };
-        out.push_str(&text);
+impl Formatted {
+    /// Appends the text; `None` for a name of a month or day that there is not.
+    fn append(&self, format: &str, out: &mut Vec<u8>) -> Option<()> {
+        out.reserve(2 * format.len() + 8);
+        let mut rest = format;
+        while let Some((plain, special)) = rest.split_once('%') {
+            out.extend_from_slice(plain.as_bytes());
+            let mut special = special.chars();
+            match special.next() {
+                Some(letter) => self.one(letter, out)?,
+                None => out.push(b'%'),
+            }
+            rest = special.as_str();
+        }
+        out.extend_from_slice(rest.as_bytes());
         Some(())
     }
 
-    fn of_date(&self, letter: char) -> Option<String> {
+    fn one(&self, letter: char, out: &mut Vec<u8>) -> Option<()> {
+        let t = self.time;
+        let hours = t.hours();
+        let twelve = (hours % 24 + 11) % 12 + 1;
+        let half = if hours % 24 < 12 { "AM" } else { "PM" };
+        let clock = |hours: u32, out: &mut Vec<u8>| {
+            put(hours, 2, out);
+            for part in [t.minute(), t.second()] {
+                out.push(b':');
+                put(part, 2, out);
+            }
+        };
+        match letter {
+            'H' => put(hours, 2, out),
+            'k' => put(hours, 1, out),
+            'h' | 'I' => put(twelve, 2, out),
+            'l' => put(twelve, 1, out),
+            'i' => put(t.minute(), 2, out),
+            'S' | 's' => put(t.second(), 2, out),
+            'f' => put(t.fraction(), 6, out),
+            'p' => out.extend_from_slice(half.as_bytes()),
+            'r' => {
+                clock(twelve, out);
+                out.push(b' ');
+                out.extend_from_slice(half.as_bytes());
+            }
+            'T' => clock(hours, out),
+            'a' | 'b' | 'c' | 'D' | 'd' | 'e' | 'j' | 'M' | 'm' | 'U' | 'u' | 'V' | 'v' | 'W'
+            | 'w' | 'X' | 'x' | 'Y' | 'y' => self.of_date(letter, out)?,
+            other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        Some(())
+    }
+
+    fn of_date(&self, letter: char, out: &mut Vec<u8>) -> Option<()> {
         // A time has zeros for its date, and no name.
         let date = self.date.unwrap_or(Date::ZERO);
         let (year, month, day) = (date.year(), date.month(), date.day());
         let month_name = || MONTHS.get(usize::from(month).checked_sub(1)?).copied();
         let weekday = || (!date.is_zero()).then(|| (day_number(date) + 5).rem_euclid(7) as usize);
         let week = |mode| week_of(date, Weeks::of(mode));
-        Some(match letter {
-            'a' => DAYS[weekday()?][..3].to_string(),
-            'W' => DAYS[weekday()?].to_string(),
-            'w' => ((weekday()? + 1) % 7).to_string(),
-            'b' => month_name()?[..3].to_string(),
-            'M' => month_name()?.to_string(),
-            'c' => month.to_string(),
-            'm' => format!("{month:02}"),
-            'd' => format!("{day:02}"),
-            'e' => day.to_string(),
-            'D' => format!("{day}{}", ordinal(day)),
-            'j' if date.is_zero() => "000".to_string(),
-            'j' => format!("{:03}", day_of_year(date)),
-            'U' => format!("{:02}", week(0).0),
-            'u' => format!("{:02}", week(1).0),
-            'V' => format!("{:02}", week(2).0),
-            'v' => format!("{:02}", week(3).0),
-            'X' => format!("{:04}", week(2).1),
-            'x' => format!("{:04}", week(3).1),
-            'Y' => format!("{year:04}"),
-            _ => format!("{:02}", year % 100),
-        })
+        let mut name = |name: &str| out.extend_from_slice(name.as_bytes());
+        match letter {
+            'a' => name(&DAYS[weekday()?][..3]),
+            'W' => name(DAYS[weekday()?]),
+            'b' => name(&month_name()?[..3]),
+            'M' => name(month_name()?),
+            'w' => put((weekday()? as i64 + 1) % 7, 1, out),
+            'c' => put(month, 1, out),
+            'm' => put(month, 2, out),
+            'd' => put(day, 2, out),
+            'e' => put(day, 1, out),
+            'D' => {
+                put(day, 1, out);
+                out.extend_from_slice(ordinal(day).as_bytes());
+            }
+            'j' if date.is_zero() => name("000"),
+            'j' => put(day_of_year(date), 3, out),
+            'U' => put(week(0).0, 2, out),
+            'u' => put(week(1).0, 2, out),
+            'V' => put(week(2).0, 2, out),
+            'v' => put(week(3).0, 2, out),
+            'X' => put(week(2).1, 4, out),
+            'x' => put(week(3).1, 4, out),
+            'Y' => put(year, 4, out),
+            _ => put(year % 100, 2, out),
+        }
+        Some(())
     }
 }
 
@@ -210,7 +247,9 @@ fn formatted<'v>(c: &mut Call<'_, 'v>, moment: DateTime) -> Answer<'v> {
         return Ok(NULL);
     }
     let parts = Formatted { date: Some(moment.date()), time: moment.time() };
-    Ok(parts.text(&String::from_utf8_lossy(&format)).map_or(NULL, Into::into))
+    let mut out = Vec::new();
+    let done = parts.append(&String::from_utf8_lossy(&format), &mut out);
+    Ok(done.map_or(NULL, |()| out.into()))
 }
 
 fn time_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -219,9 +258,12 @@ fn time_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if format.is_empty() {
         return Ok(NULL);
     }
-    let text = Formatted { date: None, time }.text(&String::from_utf8_lossy(&format));
-    let sign = if time.is_negative() { "-" } else { "" };
-    Ok(text.map_or(NULL, |text| format!("{sign}{text}").into()))
+    let mut out = Vec::new();
+    if time.is_negative() {
+        out.push(b'-');
+    }
+    let done = Formatted { date: None, time }.append(&String::from_utf8_lossy(&format), &mut out);
+    Ok(done.map_or(NULL, |()| out.into()))
 }
 
 fn dayname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -236,7 +278,8 @@ fn named<'v>(c: &mut Call<'_, 'v>, letter: char) -> Answer<'v> {
     let wanted = if letter == 'W' { MomentForm::MOMENT } else { MomentForm::FUZZY };
     let Some(moment) = argument(c, 0, wanted) else { return Ok(NULL) };
     let parts = Formatted { date: Some(moment.date()), time: moment.time() };
-    Ok(parts.of_date(letter).map_or(NULL, Into::into))
+    let mut out = Vec::new();
+    Ok(parts.of_date(letter, &mut out).map_or(NULL, |()| out.into()))
 }
 
 fn from_unixtime<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -493,7 +536,7 @@ fn str_to_date<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
                 };
                 super::call::incorrect(c.env, kind, shown.as_bytes());
             }
-            Ok(Value::Owned(OwnedDatum::of(&value)))
+            Ok(OwnedDatum::of(&value).into())
         }
         None => {
             c.incorrect_value("datetime", &whole, "str_to_date");

@@ -7,7 +7,6 @@ use super::{
 use crate::build::Derive;
 use crate::functions::call::{Answer, Call};
 use crate::refused::Refused;
-use crate::tree::OwnedDatum;
 use crate::{SqlError, eval::Value};
 use ::value::json::tree::Object;
 use ::value::json::{self, JsonRef, JsonValue, View};
@@ -131,7 +130,7 @@ pub fn to_json<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         let text = unicode(c.text(0), &ty);
         let mut out = Vec::new();
         json::parse(&text, &mut out).map_err(|e| invalid_text(&e, 0, "cast_as_json"))?;
-        return Ok(Value::Owned(OwnedDatum::Json(out)));
+        return Ok(Value::Json(out));
     }
     match c.datum(0) {
         Datum::Json(_) => Ok(c.take(0)),

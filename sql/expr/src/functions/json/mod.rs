@@ -28,7 +28,7 @@ use crate::SqlError;
 use crate::build::Derive;
 use crate::eval::Value;
 use crate::refused::Refused;
-use crate::tree::{Expr, OwnedDatum, Typed};
+use crate::tree::{Expr, Typed};
 use ::value::collation::aggregate::Coercibility;
 use ::value::json::{self, JsonError, JsonRef, JsonValue, Path};
 use ::value::{Charset, Collation, ColumnType, Datum, Kind, charset};
@@ -158,11 +158,11 @@ fn unicode<'v>(text: Cow<'v, [u8]>, ty: &ColumnType) -> Cow<'v, [u8]> {
 fn document<'v>(c: &mut Call<'_, 'v>, n: usize) -> Result<Option<Cow<'v, [u8]>>, SqlError> {
     let ty = c.ty(n);
     let text = match c.take(n) {
-        Value::Datum(Datum::Null) | Value::Owned(OwnedDatum::Null) => return Ok(None),
+        Value::Datum(Datum::Null) => return Ok(None),
         Value::Datum(Datum::Json(bytes)) => return Ok(Some(Cow::Borrowed(bytes))),
-        Value::Owned(OwnedDatum::Json(bytes)) => return Ok(Some(Cow::Owned(bytes))),
+        Value::Json(bytes) => return Ok(Some(Cow::Owned(bytes))),
         Value::Datum(Datum::Bytes(text)) => Cow::Borrowed(text),
-        Value::Owned(OwnedDatum::Bytes(text)) => Cow::Owned(text),
+        Value::Bytes(text) => Cow::Owned(text),
         _ => return Err(invalid_type(n, c.site.function.name)),
     };
     if ty.kind.has_members() {
@@ -256,7 +256,7 @@ fn part<'v>(whole: &Cow<'v, [u8]>, part: JsonRef<'_>) -> Value<'v> {
             let found = bytes.get(start..start + part.bytes().len()).unwrap_or_default();
             Value::Datum(Datum::Json(found))
         }
-        Cow::Owned(_) => Value::Owned(OwnedDatum::Json(part.bytes().to_vec())),
+        Cow::Owned(_) => Value::Json(part.bytes().to_vec()),
     }
 }
 
@@ -265,5 +265,5 @@ fn result<'v>(value: &JsonValue) -> Result<Value<'v>, SqlError> {
     if value.depth() > json::DEPTH_MAX {
         return Err(too_deep());
     }
-    Ok(Value::Owned(OwnedDatum::Json(value.to_bytes())))
+    Ok(Value::Json(value.to_bytes()))
 }

@@ -5,11 +5,11 @@
 
 use super::{Derived, Function, NULL, document, function};
 use crate::SqlError;
+use crate::WarningLevel;
 use crate::build::{Builder, Derive};
 use crate::functions::call::{Answer, Call};
 use crate::refused::Refused;
 use crate::tree::{Expr, Extra, Otherwise, OwnedDatum, Typed};
-use crate::{WarningLevel, eval::Value};
 use ::value::collation::aggregate::Coercibility;
 use ::value::json::{JsonRef, Path, View};
 use ::value::{Collation, ColumnType, Kind};
@@ -190,7 +190,7 @@ fn run<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Ok(NULL);
     }
     match super::cast::exactly(value, &c.site.ty) {
-        Some(value) => Ok(Value::Owned(value)),
+        Some(value) => Ok(value.into()),
         None => {
             let kind = type_word(&c.site.ty);
             failed(c, SqlError::OutOfRange(kind.into(), "json_value".into()))
