@@ -170,7 +170,7 @@ fn a_unique_index_is_not_built_over_duplicates_of_any_batch() {
     }
     c.commit().unwrap();
     let parts = vec![engine::KeyPart::whole(1)];
-    let mut build = |c: &mut engine::Client, name: &str| {
+    let build = |c: &mut engine::Client, name: &str| {
         let (id, name) = (engine.new_index_id().unwrap(), name.into());
         let index = engine::IndexSpec { id, name, unique: true, parts: parts.clone() };
         engine.create_index(c, &table, (&index, 0)).map(|_root| id)

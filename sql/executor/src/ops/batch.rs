@@ -30,7 +30,7 @@ const ROWS_MAX: usize = 1024;
 const ROWS_FIRST: usize = 4;
 /// A batch of so many bytes takes no more rows.
 const BYTES_MAX: usize = 256 << 10;
-/// Bytes of the first batch, whose memory is kept from run to run.
+/// Bytes of the first batch.
 const BYTES_FIRST: usize = 1 << 10;
 /// So many times as many bytes has each as the one before: the second one has room for a hundred usual rows, in memory that the
 /// thread has at hand.
