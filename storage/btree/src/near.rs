@@ -2,12 +2,13 @@
 //!
 //! 1. A leaf of a living index stays a leaf of it, and its fences say what it covers: who has latched a page and finds that it
 //!    covers a key there is where the way down would have led. (Leaves are never merged, and freed with their index only.)
-//!    Guard: `Tree::try_near` asks the latched page; `near_positions_are_those_of_the_way_down`.
+//!    A table that is copied has the same indexes in another space, so that belongs to the place. Guard: `Tree::try_near` asks the
+//!    latched page; `near_positions_are_those_of_the_way_down`, `another_space_is_another_place`.
 //! 2. Entries that are added in order are all in the leaf of the first, behind each other. Guard: `page::apply` refuses others.
 
 use crate::leaf::Fit;
 use crate::{Position, Tree};
-use base::{IndexId, PageNo, Result};
+use base::{IndexId, PageNo, Result, SpaceId};
 use instrument::Counter;
 use page::{AppendBuf, entry_bytes};
 use pool::Mtr;
@@ -18,13 +19,13 @@ const APPENDED_BYTES: usize = base::PAGE_BYTES / 2;
 /// Which leaf a writer was in last. Only who comes to the same leaf again looks there first.
 #[derive(Default, Debug)]
 pub struct Near {
-    last: Option<(IndexId, PageNo)>,
+    last: Option<(SpaceId, IndexId, PageNo)>,
     again: bool,
 }
 
 impl Near {
     fn note(&mut self, tree: &Tree, page: PageNo) {
-        let here = Some((tree.index, page));
+        let here = Some((tree.ts.id(), tree.index, page));
         self.again = self.last == here;
         self.last = here;
     }
@@ -39,7 +40,9 @@ impl Tree {
         near: &mut Near,
     ) -> Result<Position> {
         let here = match near.last {
-            Some((index, page)) if near.again && index == self.index => {
+            Some((space, index, page))
+                if near.again && (space, index) == (self.ts.id(), self.index) =>
+            {
                 self.try_near(mtr, page, key)?
             }
             _ => None,

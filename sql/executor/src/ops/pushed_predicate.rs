@@ -140,6 +140,7 @@ impl<'p> PushedPredicate<'p> {
         }
         let tests = &mut self.tests;
         tests.clear();
+        tests.reserve_exact(self.shapes.len());
         for shape in &self.shapes {
             let mut constant = |e: &Expr| Ok::<_, SqlError>(run.eval(e, frame)?.into_owned());
             match shape.test(&self.layout, &mut constant)? {

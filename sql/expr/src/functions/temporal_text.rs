@@ -132,6 +132,15 @@ fn ordinal(n: u8) -> &'static str {
 /// Appends a number in so many characters at least.
 fn put(v: impl Into<i64>, chars_min: usize, out: &mut Vec<u8>) {
     let v: i64 = v.into();
+    let two = |v: i64| [b'0' + (v / 10) as u8, b'0' + (v % 10) as u8];
+    match (v, chars_min) {
+        (0..100, 2) => return out.extend_from_slice(&two(v)),
+        (0..10_000, 4) => {
+            let [[a, b], [c, d]] = [two(v / 100), two(v % 100)];
+            return out.extend_from_slice(&[a, b, c, d]);
+        }
+        _ => {}
+    }
     if v < 0 {
         out.push(b'-');
     }
@@ -151,17 +160,19 @@ impl Formatted {
     /// Appends the text; `None` for a name of a month or day that there is not.
     fn append(&self, format: &str, out: &mut Vec<u8>) -> Option<()> {
         out.reserve(2 * format.len() + 8);
-        let mut rest = format;
-        while let Some((plain, special)) = rest.split_once('%') {
-            out.extend_from_slice(plain.as_bytes());
-            let mut special = special.chars();
-            match special.next() {
-                Some(letter) => self.one(letter, out)?,
-                None => out.push(b'%'),
+        let mut rest = format.chars();
+        while let Some(plain) = rest.next() {
+            match (plain, plain.is_ascii()) {
+                ('%', _) => match rest.next() {
+                    Some(letter) => self.one(letter, out)?,
+                    None => out.push(b'%'),
+                },
+                (plain, true) => out.push(plain as u8),
+                (plain, false) => {
+                    out.extend_from_slice(plain.encode_utf8(&mut [0; 4]).as_bytes());
+                }
             }
-            rest = special.as_str();
         }
-        out.extend_from_slice(rest.as_bytes());
         Some(())
     }
 
@@ -248,7 +259,10 @@ fn formatted<'v>(c: &mut Call<'_, 'v>, moment: DateTime) -> Answer<'v> {
     }
     let parts = Formatted { date: Some(moment.date()), time: moment.time() };
     let mut out = Vec::new();
-    let done = parts.append(&String::from_utf8_lossy(&format), &mut out);
+    let done = match std::str::from_utf8(&format) {
+        Ok(format) => parts.append(format, &mut out),
+        Err(_) => parts.append(&String::from_utf8_lossy(&format), &mut out),
+    };
     Ok(done.map_or(NULL, |()| out.into()))
 }
 

@@ -1,6 +1,6 @@
 //! Writers that look first where they were last, and entries that come in order.
 
-use super::env::Env;
+use super::env::{Env, put};
 use crate::{Near, Tree};
 use page::AppendBuf;
 use pool::Mtr;
@@ -56,6 +56,29 @@ fn near_positions_are_those_of_the_way_down() {
         assert!(tree.verify(1).unwrap().problems.is_empty());
         assert!(content(tree) == *model);
     }
+}
+
+#[test]
+fn another_space_is_another_place() {
+    let env = Env::new(600);
+    let (worker, tree) = (env.worker(), env.tree(1));
+    let ts = env.pool.create_tablespace(base::SpaceId(17), "u").unwrap();
+    // As a table that is copied: the same index, fewer pages.
+    let copied = env.tree_in(&ts, 1);
+    for key in 0..5000u32 {
+        put(&env, &tree, &worker, &key.to_be_bytes(), &[7; 200]);
+        env.tend();
+    }
+    put(&env, &copied, &worker, &4999u32.to_be_bytes(), &[8; 20]);
+    let mut near = Near::default();
+    let mut find = |tree: &Tree| {
+        let mut mtr = Mtr::new(&env.pool, &worker);
+        let pos = tree.position_near(&mut mtr, &4999u32.to_be_bytes(), &mut near).unwrap();
+        (pos.found, pos.page_no)
+    };
+    let (far, small) = ([0; 3].map(|_| find(&tree)), [0; 3].map(|_| find(&copied)));
+    assert_eq!((far[2].0, small), (true, [(true, copied.root); 3]));
+    assert!(far[2].1 > copied.root, "{far:?}");
 }
 
 #[test]
