@@ -6,7 +6,7 @@
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use testkit::callgrind::{CountedServer, Instructions, least};
+use testkit::callgrind::{CountedServer, Instructions, each};
 use testkit::{Server, TempDir};
 
 /// User instructions per query. What was reached is held with some room, so that a regression is seen.
@@ -49,16 +49,13 @@ fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
         ("root", "oltp_update_non_index", "auto", UPDATE_INSTRUCTIONS_MAX),
         ("root", "oltp_insert", "auto", INSERT_INSTRUCTIONS_MAX),
     ] {
-        let each = least(most, || {
-            let Instructions { statement, background } =
-                counted.sysbench_event_as(user, script, mode);
-            println!(
-                "{user}, {script}, ps-mode {mode}: {statement:.0} user instructions per event, in the background {background:.0}"
-            );
-            statement
-        });
-        if each > most {
-            over.push(format!("{user}, {script}, {mode}: {each:.0} instructions, at most {most}"));
+        let Instructions { statement, background } =
+            counted.sysbench_event((user, script, mode), most);
+        println!(
+            "{user}, {script}, ps-mode {mode}: {statement:.0} user instructions per event, in the background {background:.0}"
+        );
+        if statement > most {
+            over.push(format!("{user}, {script}, {mode}: {statement:.0}, at most {most}"));
         }
     }
     assert!(over.is_empty(), "{}", over.join("\n"));
@@ -67,25 +64,16 @@ fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
 #[test]
 fn the_performance_schema_adds_little_to_a_warm_point_select() {
     let _alone = alone();
-    // What a late client costs is added to both: the least of some runs, as soon as it is little enough.
-    let cost = |option: &str, tries: u32, enough: [f64; 2]| {
+    let cost = |option: &str, most: [f64; 2]| {
         let mut counted = CountedServer::start(&Server::with().option(option));
-        let mut of = |mode, enough| {
-            let mut least = f64::MAX;
-            for _ in 0..tries {
-                let each = counted.sysbench_event("oltp_point_select", mode).statement;
-                least = least.min(each);
-                if least <= enough {
-                    break;
-                }
-            }
-            least
+        let mut of = |mode, most| {
+            counted.sysbench_event(("root", "oltp_point_select", mode), most).statement
         };
-        [of("auto", enough[0]), of("disable", enough[1])]
+        [of("auto", most[0]), of("disable", most[1])]
     };
-    let off = cost("--performance-schema=OFF", 3, [0.0; 2]);
+    let off = cost("--performance-schema=OFF", [0.0; 2]);
     let most = std::array::from_fn(|n| off[n] + SCHEMA_INSTRUCTIONS_MAX[n]);
-    let on = cost("--performance-schema=ON", 8, most);
+    let on = cost("--performance-schema=ON", most);
     let added: [f64; 2] = std::array::from_fn(|n| on[n] - off[n]);
     println!("OFF {off:.0?}, as it is at start {on:.0?}: {added:.0?} instructions more");
     let is_within = added.iter().zip(SCHEMA_INSTRUCTIONS_MAX).all(|(added, most)| *added <= most);
@@ -213,15 +201,12 @@ fn no_ok_leaves_before_an_fdatasync_that_follows_its_statement() {
     assert!(syncs < INSERTS / 2, "mode 2 synced {syncs} times for {INSERTS} statements");
 }
 
-/// User instructions of one statement of a client's, from the difference of two runs.
-fn instructions_of(counted: &mut CountedServer, mut one: impl FnMut(u32)) -> f64 {
-    const STATEMENTS: [u32; 2] = [50, 250];
+/// User instructions of one statement of a client's.
+fn instructions_of(counted: &mut CountedServer, most: f64, mut one: impl FnMut(u32)) -> f64 {
     (0..50).for_each(&mut one);
-    let totals = STATEMENTS
-        .map(|statements| counted.during(|_| (100..100 + statements).for_each(&mut one)).statement);
-    let each = (totals[1] - totals[0]) / f64::from(STATEMENTS[1] - STATEMENTS[0]);
-    assert!(each > 500.0, "callgrind saw nothing: {totals:?}");
-    each
+    each((50, 250), most, |statements| {
+        counted.during(|_| (100..100 + statements as u32).for_each(&mut one)).statement
+    })
 }
 
 #[test]
@@ -239,7 +224,7 @@ fn a_kept_join_and_a_prepared_range_stay_within_their_instruction_budgets() {
         client.command(3, text.as_bytes());
         read_result(&mut client);
     };
-    let join = least(JOIN_INSTRUCTIONS_MAX, || instructions_of(&mut counted, &mut run_join));
+    let join = instructions_of(&mut counted, JOIN_INSTRUCTIONS_MAX, &mut run_join);
     println!("join, kept: {join:.0}");
     assert!(join <= JOIN_INSTRUCTIONS_MAX, "{join:.0} instructions for a join");
     drop(client);
@@ -264,13 +249,12 @@ fn range_stays_within(counted: &mut CountedServer, most: f64) {
         client.command(0x17, &[&id[..], &[0, 1, 0, 0, 0], &types, &low, &high].concat());
         read_result(&mut client);
     };
-    let fixed = least(most, || {
-        let one = instructions_of(counted, |n| range(1, 1 + n * 7));
-        let many = instructions_of(counted, |n| range(101, 1 + n * 7));
-        let row = (many - one) / 100.0;
-        println!("range: {:.0} and {row:.0} for each row", one - row);
-        one - row
-    });
+    // Of both the least of all tries, as it is their difference that counts.
+    let one = instructions_of(counted, 0.0, |n| range(1, 1 + n * 7));
+    let many = instructions_of(counted, 0.0, |n| range(101, 1 + n * 7));
+    let row = (many - one) / 100.0;
+    let fixed = one - row;
+    println!("range: {fixed:.0} and {row:.0} for each row");
     assert!(fixed <= most, "{fixed:.0} instructions for a range without rows, at most {most}");
 }
 
@@ -297,9 +281,7 @@ fn ranges_and_points_stay_within_their_instruction_budgets() {
             true => format!("oltp_read_only {NONE_OF_THEM} {options}"),
             false => options.to_string(),
         };
-        let each = least(most, || {
-            counted.sysbench_events(("root", &script, "auto"), (100, 600)).statement
-        });
+        let each = counted.sysbench_events(("root", &script, "auto"), (100, 600), most).statement;
         println!("{name}: {each:.0} user instructions");
         if each > most {
             over.push(format!("{name}: {each:.0} instructions, at most {most}"));

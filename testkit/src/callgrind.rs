@@ -98,32 +98,27 @@ impl CountedServer {
         dumped(self.folder.path(), self.dumps)
     }
 
-    /// Instructions of one event of a script of sysbench's, behind whose name options may stand.
-    pub fn sysbench_event(&mut self, script: &str, mode: &str) -> Instructions {
-        self.sysbench_event_as("root", script, mode)
-    }
-
-    /// The same as `reader`, who may read sysbench's tables and nothing else, or as root.
-    pub fn sysbench_event_as(&mut self, user: &str, script: &str, mode: &str) -> Instructions {
-        self.sysbench_events((user, script, mode), EVENTS)
+    /// Instructions of one event of a script of sysbench's, behind whose name options may stand, as `user` (root, or `reader`, who
+    /// may read sysbench's tables and nothing else) in one of sysbench's modes of prepared statements.
+    pub fn sysbench_event(&mut self, of: (&str, &str, &str), most: f64) -> Instructions {
+        self.sysbench_events(of, EVENTS, most)
     }
 
     /// The same of events that take long: from runs of so many of them.
     pub fn sysbench_events(
         &mut self,
         (user, script, mode): (&str, &str, &str),
-        (few, many): (u64, u64),
+        events: (u64, u64),
+        most: f64,
     ) -> Instructions {
-        let events = (few, many);
         load(&self.server, user, script, events.0, mode);
-        let few = self.during(|server| load(server, user, script, events.0, mode));
-        let many = self.during(|server| load(server, user, script, events.1, mode));
-        let each = Instructions {
-            statement: (many.statement - few.statement) / (events.1 - events.0) as f64,
-            background: many.background / events.1 as f64,
-        };
-        assert!(each.statement > 500.0, "callgrind saw nothing: {few:?}, {many:?}");
-        each
+        let mut background = 0.0;
+        let statement = each(events, most, |events| {
+            let run = self.during(|server| load(server, user, script, events, mode));
+            background = run.background / events as f64;
+            run.statement
+        });
+        Instructions { statement, background }
     }
 }
 
@@ -159,16 +154,27 @@ fn dumped(folder: &Path, number: usize) -> Instructions {
     sum
 }
 
-/// The least of some measurements, as soon as it is within its budget. On a busy machine a session finds nothing to read more
-/// often and waits, and the server's upkeep falls into the time: both add instructions that are not the statement's.
-pub fn least(most: f64, mut measure: impl FnMut() -> f64) -> f64 {
+/// Instructions of one event, by the totals of a run of few and of one of many: at most three times, until it is within its
+/// budget.
+///
+/// On a busy machine a session finds nothing to read more often and waits, and the server's upkeep falls into the time: both add
+/// instructions that are not the statement's. So of each run the least counts, and the small one, whose excess would make an event
+/// look cheaper than it is, is run twice before anything is said.
+///
+/// # Panics
+/// When callgrind saw nothing.
+pub fn each((few, many): (u64, u64), most: f64, mut total: impl FnMut(u64) -> f64) -> f64 {
     const TRIES: u32 = 3;
-    let mut least = f64::MAX;
+    let (mut least_few, mut least_many) = (total(few), f64::MAX);
+    let mut each = f64::MAX;
     for _ in 0..TRIES {
-        least = least.min(measure());
-        if least <= most {
+        least_few = least_few.min(total(few));
+        least_many = least_many.min(total(many));
+        each = (least_many - least_few) / (many - few) as f64;
+        if each <= most {
             break;
         }
     }
-    least
+    assert!(each > 500.0, "callgrind saw nothing: {least_few}, {least_many}");
+    each
 }
