@@ -7,8 +7,9 @@
 
 use crate::shell::{self, Tally};
 use crate::{packages, tidy};
+use std::fmt;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Crates that hold loom models in `tests/models.rs`.
 const MODEL_CRATES: [&str; 4] = ["sync", "redo", "mdl", "trx"];
@@ -23,6 +24,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Everything CI runs; `filter` arguments go to the test harnesses.
 pub fn run(filter: &[String]) -> Result<(), String> {
     let start = Instant::now();
+    let mut phases = Phases::default();
     packages::install()?;
     tidy::run()?;
     shell::run(&mut cargo(&["fmt", "--all", "--check"]))?;
@@ -36,21 +38,56 @@ pub fn run(filter: &[String]) -> Result<(), String> {
         "-D",
         "warnings",
     ]))?;
+    phases.end("checks");
     shell::run(&mut cargo(&["build", "--release"]))?;
-    let binary = shell::root().join("target/release/limpid");
-    let mut tests =
-        cargo(&["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"]);
-    tests.env("LIMPID_BINARY", binary);
+    phases.end("release build");
+    let harnesses = ["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"];
+    shell::run(cargo(&harnesses).arg("--no-run"))?;
+    phases.end("build of the tests");
+    let mut tests = cargo(&harnesses);
+    tests.env("LIMPID_BINARY", shell::root().join("target/release/limpid"));
     // The hot path's test then fails where it would otherwise skip a part.
     tests.env("LIMPID_COUNT_SHARED", "1");
     if !filter.is_empty() {
         tests.arg("--").args(filter);
     }
     let (mut tally, mut good) = shell::run_counting(&mut tests)?;
+    phases.end("tests");
     let (model_tally, models_good) = run_models()?;
+    phases.end("models");
     tally.add(model_tally);
     good &= models_good;
+    println!("\n{phases}");
     close(tally, good, start)
+}
+
+/// What a run's parts took.
+struct Phases {
+    since: Instant,
+    ended: Vec<(&'static str, Duration)>,
+}
+
+impl Default for Phases {
+    fn default() -> Phases {
+        Phases { since: Instant::now(), ended: Vec::new() }
+    }
+}
+
+impl Phases {
+    /// The part that ran since the last one ended is over.
+    fn end(&mut self, name: &'static str) {
+        self.ended.push((name, self.since.elapsed()));
+        self.since = Instant::now();
+    }
+}
+
+impl fmt::Display for Phases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minutes = |took: &Duration| took.as_secs_f64() / 60.0;
+        let parts: Vec<_> =
+            self.ended.iter().map(|(name, took)| format!("{name} {:.1}", minutes(took))).collect();
+        write!(f, "minutes: {}", parts.join(", "))
+    }
 }
 
 /// The loom models alone.
