@@ -3,6 +3,8 @@
 //! 1. A slot is live while its bit is set; between two lives it is reset, and its bit is set (Release)
 //!    after the reset, so that whoever finds the bit (Acquire) finds an idle slot or newer values.
 //! 2. The memory of a table never moves and lives as long as the table; a reference holds the table.
+//! 3. A slot beyond the words of bits that are in use was never live: they are told before its bit is set, so that whoever would
+//!    find the bit looks far enough. Guard: `what_is_live_is_found_wherever_it_lies`.
 
 use crate::slots::{Slot, Slots};
 use crate::{SessionSlot, WorkerSlot};
@@ -166,6 +168,8 @@ struct Pool<T> {
     slots: Slots<T>,
     taken: Vec<Bits>,
     live: Vec<Bits>,
+    /// Words of `live` that have ever had a bit, from the first one on: those who look for slots look no further.
+    words_used: Bits,
     len: usize,
 }
 
@@ -174,7 +178,8 @@ type Bits = SharedAtomic<u64, { class::SESSION }>;
 impl<T: Slot> Pool<T> {
     fn new(len: usize) -> Self {
         let bits = || (0..len.div_ceil(64)).map(|_| SharedAtomic::new(0)).collect();
-        Self { slots: Slots::new(len), taken: bits(), live: bits(), len }
+        let words_used = SharedAtomic::new(0);
+        Self { slots: Slots::new(len), taken: bits(), live: bits(), words_used, len }
     }
 
     #[inline(always)]
@@ -186,6 +191,10 @@ impl<T: Slot> Pool<T> {
     fn acquire(&self, reset: impl Fn(&T)) -> Option<usize> {
         let index = self.take()?;
         reset(self.get(index));
+        let words = index as u64 / 64 + 1;
+        if self.words_used.load(Ordering::Relaxed) < words {
+            self.words_used.fetch_max(words, Ordering::Release);
+        }
         self.live[index / 64].fetch_or(1 << (index % 64), Ordering::Release);
         Some(index)
     }
@@ -216,7 +225,11 @@ impl<T: Slot> Pool<T> {
     }
 
     fn live(&self) -> impl Iterator<Item = &T> {
-        self.live.iter().enumerate().flat_map(move |(w, word)| {
+        let words = match self.live.len() {
+            few @ (0 | 1) => few,
+            _ => self.words_used.load(Ordering::Acquire) as usize,
+        };
+        self.live[..words].iter().enumerate().flat_map(move |(w, word)| {
             let mut bits = word.load(Ordering::Acquire);
             std::iter::from_fn(move || {
                 if bits == 0 {
@@ -227,5 +240,28 @@ impl<T: Slot> Pool<T> {
                 Some(self.get(w * 64 + bit))
             })
         })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_live_is_found_wherever_it_lies() {
+        let table = SlotTable::new(1, 1000);
+        let live = || table.workers().count();
+        assert_eq!(live(), 0);
+        let mut taken: Vec<_> = (0..200).map(|_| table.acquire_worker()).collect();
+        assert_eq!(live(), 200);
+        // All but the last one go; those that come take the lowest ones, and it is found all the same.
+        taken.drain(..199);
+        assert_eq!(live(), 1);
+        taken.push(table.acquire_worker());
+        assert_eq!(taken.iter().flatten().map(|slot| slot.index()).collect::<Vec<_>>(), [199, 0]);
+        assert_eq!(live(), 2);
+        taken.extend((2..1001).map(|_| table.acquire_worker()));
+        assert_eq!((live(), taken.iter().flatten().count()), (1000, 1000));
+        assert!(table.acquire_worker().is_none());
     }
 }
