@@ -29,6 +29,34 @@ pub fn words(bytes: &[u8]) -> (&[[u8; 8]], u64) {
     (words, last)
 }
 
+/// The first eight bytes as a big-endian number, zeros behind the last one: of two heads that differ the smaller one is of the
+/// bytes that come first.
+#[inline(always)]
+pub fn be_head(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*eight);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        // Two overlapping halves, no call to copy a few bytes.
+        let last = u64::from(u32::from_be_bytes(*last)) << (8 * (8 - bytes.len()));
+        return u64::from(u32::from_be_bytes(*first)) << 32 | last;
+    }
+    let [a, b, c] = [0, 1, 2].map(|n| bytes.get(n).copied().map_or(0, u64::from));
+    a << 56 | b << 48 | c << 40
+}
+
+/// Makes `key` the smallest bytes above all that begin with it; `false` where there are none: it is all 0xFF, and empty then.
+#[inline]
+pub fn successor(key: &mut Vec<u8>) -> bool {
+    while let Some(last) = key.pop() {
+        if last != u8::MAX {
+            key.push(last + 1);
+            return true;
+        }
+    }
+    false
+}
+
 /// Reads values from the front of a byte slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {

@@ -16,6 +16,7 @@
 pub(crate) mod ends;
 
 use crate::{ColumnType, Datum, Kind, RowError, RowLayout};
+pub use stdx::bytes::successor;
 
 /// One part of an index key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,31 +111,36 @@ impl KeyPart {
     /// value, and nothing was appended.
     #[inline]
     pub fn append_exact(&self, ty: &ColumnType, value: &Datum<'_>, out: &mut Vec<u8>) -> bool {
-        let start = out.len();
         match value {
-            Datum::Int(_) | Datum::UInt(_) => {
-                let (Some(bytes), Some(bits)) =
-                    (ty.kind.int_bytes(), crate::row::int_bits(ty, value))
-                else {
-                    return false;
-                };
-                if ty.nullable {
-                    out.push(1);
-                }
-                put_int(bits, bytes, ty.unsigned, out);
-                if self.descending {
-                    invert(&mut out[start..]);
-                }
-                return true;
-            }
-            Datum::Bytes(text) if ty.kind.is_string() => {
-                if !ty.collation.charset().is_valid(text) {
-                    return false;
-                }
-            }
-            _ => return false,
+            Datum::Int(_) | Datum::UInt(_) => self.append_int(ty, value, out),
+            Datum::Bytes(text) => self.append_valid(ty, text, out),
+            _ => false,
         }
-        let appended = self.append(ty, value, out).is_ok();
+    }
+
+    #[inline]
+    fn append_int(&self, ty: &ColumnType, value: &Datum<'_>, out: &mut Vec<u8>) -> bool {
+        let (Some(bytes), Some(bits)) = (ty.kind.int_bytes(), crate::row::int_bits(ty, value))
+        else {
+            return false;
+        };
+        let start = out.len();
+        if ty.nullable {
+            out.push(1);
+        }
+        put_int(bits, bytes, ty.unsigned, out);
+        if self.descending {
+            invert(&mut out[start..]);
+        }
+        true
+    }
+
+    fn append_valid(&self, ty: &ColumnType, text: &[u8], out: &mut Vec<u8>) -> bool {
+        if !ty.kind.is_string() || !ty.collation.charset().is_valid(text) {
+            return false;
+        }
+        let start = out.len();
+        let appended = self.append(ty, &Datum::Bytes(text), out).is_ok();
         if !appended {
             out.truncate(start);
         }
@@ -217,18 +223,6 @@ impl KeySpec {
     pub fn is_plainly_same(&self, layout: &RowLayout, a: &[u8], b: &[u8]) -> bool {
         self.parts.iter().all(|part| layout.is_plainly_same(a, b, part.column))
     }
-}
-
-/// Makes `key` the smallest byte string above every key that starts with it, for the end of a prefix
-/// range; `false` when there is none (the key is all 0xFF) and the range has no end.
-pub fn successor(key: &mut Vec<u8>) -> bool {
-    while let Some(last) = key.pop() {
-        if last != 0xFF {
-            key.push(last + 1);
-            return true;
-        }
-    }
-    false
 }
 
 /// The keys of everything that a 0900_ai_ci string may become when characters are cut off: the weights

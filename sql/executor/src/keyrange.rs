@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::ops::{Bound, Range};
+use stdx::bytes::be_head;
 
 /// An encoded key range.
 pub(crate) type KeyRange<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
@@ -28,17 +29,52 @@ impl Key {
     }
 }
 
+/// A range by where its ends are written.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    low: Bound<Key>,
+    high: Bound<Key>,
+    /// Of the place where it begins, once it is to be sorted.
+    head: u64,
+}
+
+impl Span {
+    #[inline]
+    fn new((low, high): (Bound<Key>, Bound<Key>)) -> Span {
+        Span { low, high, head: 0 }
+    }
+
+    #[inline]
+    fn begins<'k>(&self, bytes: &'k [u8]) -> Place<'k> {
+        Place::of_low(slice(bytes, self.low))
+    }
+
+    fn ends<'k>(&self, bytes: &'k [u8]) -> Place<'k> {
+        Place::of_high(slice(bytes, self.high))
+    }
+
+    /// The head of the place where it ends is no larger: that of the first key's that is above all which begin with its end, cut off.
+    #[inline]
+    fn end_head_max(&self, bytes: &[u8]) -> u64 {
+        let (Bound::Included(end) | Bound::Excluded(end)) = slice(bytes, self.high) else {
+            return u64::MAX;
+        };
+        let last_byte = 1u64.checked_shl(64 - 8 * end.len().min(8) as u32);
+        last_byte.map_or(u64::MAX, |last_byte| be_head(end).saturating_add(last_byte))
+    }
+}
+
 /// Encoded key ranges.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyRanges {
     bytes: Vec<u8>,
-    list: Vec<(Bound<Key>, Bound<Key>)>,
+    list: Vec<Span>,
 }
 
 impl KeyRanges {
     /// The one range of all keys.
     pub fn everything() -> KeyRanges {
-        let list = vec![(Bound::Unbounded, Bound::Unbounded)];
+        let list = vec![Span::new((Bound::Unbounded, Bound::Unbounded))];
         KeyRanges { bytes: Vec::new(), list }
     }
 
@@ -50,9 +86,7 @@ impl KeyRanges {
 
     /// Gives their memory back if it is more than this, in bytes.
     pub fn trim(&mut self, bytes_max: usize) {
-        if self.bytes.capacity() + self.list.capacity() * size_of::<(Bound<Key>, Bound<Key>)>()
-            > bytes_max
-        {
+        if self.bytes.capacity() + self.list.capacity() * size_of::<Span>() > bytes_max {
             *self = KeyRanges::default();
         }
     }
@@ -65,12 +99,12 @@ impl KeyRanges {
     /// The range of a number.
     #[inline]
     pub fn get(&self, n: usize) -> Option<KeyRange<'_>> {
-        self.list.get(n).map(|range| slices(&self.bytes, range))
+        self.list.get(n).map(|span| slices(&self.bytes, (span.low, span.high)))
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = KeyRange<'_>> {
-        self.list.iter().map(|range| slices(&self.bytes, range))
+        self.list.iter().map(|span| slices(&self.bytes, (span.low, span.high)))
     }
 
     /// Whether a key lies in one of them.
@@ -114,10 +148,17 @@ impl KeyRanges {
     }
 
     /// Adds a range of keys that were written, unless it is empty.
+    #[inline]
     pub fn push(&mut self, range: (Bound<Key>, Bound<Key>)) {
-        if !is_empty(slices(&self.bytes, &range)) {
-            self.list.push(range);
+        if !is_empty(slices(&self.bytes, range)) {
+            self.list.push(Span::new(range));
         }
+    }
+
+    /// Adds the range of all keys that begin with one that was written.
+    #[inline]
+    pub fn push_whole(&mut self, prefix: Key) {
+        self.list.push(Span::new(whole(prefix)));
     }
 
     /// Sorts the ranges and joins those that overlap; with `touching`, also those that only touch.
@@ -126,17 +167,23 @@ impl KeyRanges {
         if list.len() < 2 {
             return;
         }
-        let low = |range: &(Bound<Key>, Bound<Key>)| Place::of_low(slice(bytes, range.0));
-        list.sort_unstable_by(|a, b| low(a).cmp(&low(b)));
+        list.iter_mut().for_each(|span| span.head = span.begins(bytes).head());
+        list.sort_unstable_by_key(|span| span.head);
+        if list.windows(2).any(|two| two[0].head == two[1].head) {
+            list.sort_unstable_by(|a, b| a.begins(bytes).cmp(&b.begins(bytes)));
+        }
         let mut merged = 0;
         for n in 1..list.len() {
-            let (last, range) = (list[merged], list[n]);
-            let last_end = slice(bytes, last.1);
-            if !meets(last_end, slice(bytes, range.0), touching) {
+            let (last, span) = (list[merged], list[n]);
+            let is_apart = span.head > last.end_head_max(bytes)
+                || !meets(last.ends(bytes), span.begins(bytes), touching);
+            if is_apart {
                 merged += 1;
-                list[merged] = range;
-            } else if Place::of_high(last_end) < Place::of_high(slice(bytes, range.1)) {
-                list[merged].1 = range.1;
+                if merged < n {
+                    list[merged] = span;
+                }
+            } else if last.ends(bytes) < span.ends(bytes) {
+                list[merged].high = span.high;
             }
         }
         list.truncate(merged + 1);
@@ -149,8 +196,8 @@ fn slice(bytes: &[u8], bound: Bound<Key>) -> Bound<&[u8]> {
 }
 
 #[inline]
-fn slices<'k>(bytes: &'k [u8], (low, high): &(Bound<Key>, Bound<Key>)) -> KeyRange<'k> {
-    (slice(bytes, *low), slice(bytes, *high))
+fn slices(bytes: &[u8], (low, high): (Bound<Key>, Bound<Key>)) -> KeyRange<'_> {
+    (slice(bytes, low), slice(bytes, high))
 }
 
 /// All keys that begin with `prefix`.
@@ -204,6 +251,21 @@ impl<'k> Place<'k> {
         Place { start: &[], last: None, is_end: true }
     }
 
+    /// Of two places whose heads differ, the one with the smaller head comes first.
+    #[inline]
+    fn head(&self) -> u64 {
+        if self.is_end {
+            return u64::MAX;
+        }
+        let start = be_head(self.start);
+        match self.last {
+            Some(last) if self.start.len() < 8 => {
+                start | u64::from(last) << (56 - 8 * self.start.len())
+            }
+            _ => start,
+        }
+    }
+
     /// Where a range with this lower bound begins.
     #[inline]
     fn of_low(bound: Bound<&'k [u8]>) -> Place<'k> {
@@ -255,10 +317,10 @@ impl PartialEq for Place<'_> {
 
 impl Eq for Place<'_> {}
 
-/// Whether a range that begins at `low` goes on where one that ends at `high` is.
+/// Whether a range that begins at `begin` goes on where one that ends at `end` is.
 #[inline]
-fn meets(high: Bound<&[u8]>, low: Bound<&[u8]>, touching: bool) -> bool {
-    match Place::of_low(low).cmp(&Place::of_high(high)) {
+fn meets(end: Place<'_>, begin: Place<'_>, touching: bool) -> bool {
+    match begin.cmp(&end) {
         Ordering::Less => true,
         Ordering::Equal => touching,
         Ordering::Greater => false,
@@ -363,9 +425,34 @@ mod tests {
             if count(below_a) != count(below_b) {
                 assert_eq!(a.cmp(b), count(below_a).cmp(&count(below_b)), "{a:?} {b:?}");
             }
+            if a.head() != b.head() {
+                assert_eq!(a.cmp(b), a.head().cmp(&b.head()), "{a:?} {b:?}");
+            }
         }
         assert_eq!(Place::behind(b"a\xff"), Place::before(b"b"));
         assert_eq!(Place::behind(b""), Place::behind(b"\xff\xff"));
+    }
+
+    #[test]
+    fn no_range_ends_behind_the_most_that_its_end_says() {
+        let ends: [&[u8]; 8] = [
+            b"",
+            b"a",
+            b"\xff",
+            b"a\xff",
+            b"abcdefgh",
+            b"abcdefg\xff",
+            b"abcdefgh\xff",
+            b"\xff\xff\xff\xff\xff\xff\xff\xff",
+        ];
+        for end in ends {
+            let mut made = KeyRanges::default();
+            let key = made.add(end);
+            for high in [Bound::Included(key), Bound::Excluded(key), Bound::Unbounded] {
+                let span = Span::new((Bound::Unbounded, high));
+                assert!(span.ends(&made.bytes).head() <= span.end_head_max(&made.bytes), "{end:?}");
+            }
+        }
     }
 
     #[test]

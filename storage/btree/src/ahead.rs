@@ -45,6 +45,11 @@ impl Ahead {
         self.asked = self.asked.saturating_sub(1);
     }
 
+    /// The leaf was come to from the one behind it.
+    pub fn is_backward(&self) -> bool {
+        self.backward
+    }
+
     /// Leaves that should be on their way.
     fn window(&self) -> u32 {
         match self.run.checked_sub(RUN_MIN) {

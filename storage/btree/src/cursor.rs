@@ -85,7 +85,16 @@ impl Cursor {
         self.placed = false;
     }
 
-    /// The range's ends as they were set: the low one included or open, the high one excluded or open.
+    /// As [`Cursor::open`], with ends that stand for all keys that begin with them.
+    pub fn open_prefixes(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) {
+        self.high.set_high_prefix(high);
+        if !self.low.set_low_prefix(low) {
+            self.high.set(Bound::Excluded(&[]));
+        }
+        self.placed = false;
+    }
+
+    /// The range's ends as they were set by [`Cursor::open_prefixes`]: the low one included or open, the high one excluded or open.
     pub fn ends(&self) -> (Option<&[u8]>, Option<&[u8]>) {
         (self.low.limit(), self.high.limit())
     }
@@ -219,7 +228,12 @@ impl Cursor {
 
     /// Goes to the next leaf; `false`: the range ends in this one.
     fn go_on(&mut self, tree: &Tree) -> Result<bool> {
-        let Some(fence) = self.part.node().high_fence() else { return Ok(false) };
+        let node = self.part.node();
+        // An entry lies behind the range, whose own end was searched.
+        if self.part.to < node.count() && !self.ahead.is_backward() {
+            return Ok(false);
+        }
+        let Some(fence) = node.high_fence() else { return Ok(false) };
         if !self.high.admits_below(fence) {
             return Ok(false);
         }

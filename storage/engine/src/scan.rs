@@ -65,7 +65,6 @@ pub struct Reader {
     undo: Vec<u8>,
     prefix: Vec<u8>,
     other: Vec<u8>,
-    bound: Vec<u8>,
     /// Whether each end was given as a beginning of keys that belong to the range.
     included: (bool, bool),
     /// The range is read with locks, here.
@@ -78,13 +77,6 @@ pub struct Reader {
 pub(crate) struct Viewer<'a> {
     pub engine: &'a Engine,
     pub eyes: Eyes,
-}
-
-/// Makes `prefix` the smallest key above all that begin with it; `false`: there is none.
-fn above(prefix: &[u8], out: &mut Vec<u8>) -> bool {
-    out.clear();
-    out.extend_from_slice(prefix);
-    value::key::successor(out)
 }
 
 impl Reader {
@@ -111,6 +103,12 @@ impl Reader {
             client.engine().check_age(eyes.on(table), table, index)?;
         }
         self.begin(table, index, range, direction)
+    }
+
+    /// Goes to another range of the index, which is read as the one before, without locks: what was said of it holds.
+    pub fn reopen(&mut self, (low, high): (Bound<&[u8]>, Bound<&[u8]>)) {
+        debug_assert!(self.locks.is_none());
+        self.cursor.open_prefixes(low, high);
     }
 
     /// The range is over, and the next one may be long in coming: what takes much memory is given back.
@@ -141,28 +139,7 @@ impl Reader {
         self.locks = None;
         let is_included = |b: &Bound<&[u8]>| matches!(b, Bound::Included(_));
         self.included = (is_included(&low), is_included(&high));
-        let (low_end, high_end) = (&mut self.key, &mut self.bound);
-        // An empty prefix begins every key; above the last prefix there is nothing.
-        let low = match low {
-            Bound::Excluded(p) => match above(p, low_end) {
-                true => Bound::Included(&low_end[..]),
-                false => {
-                    low_end.clear();
-                    high_end.clear();
-                    self.cursor.open(Bound::Unbounded, Bound::Excluded(&[]));
-                    return Ok(());
-                }
-            },
-            low => low,
-        };
-        let high = match high {
-            Bound::Included(p) => match above(p, high_end) {
-                true => Bound::Excluded(&high_end[..]),
-                false => Bound::Unbounded,
-            },
-            high => high,
-        };
-        self.cursor.open(low, high);
+        self.cursor.open_prefixes(low, high);
         self.is_settled = false;
         Ok(())
     }

@@ -21,7 +21,7 @@ pub fn check_node(page: &PageBuf) -> Result<()> {
         return Err(bad(header::LEVEL, "level does not suit the page kind"));
     }
     check_fences(&node).map_err(|(at, what)| bad(at, what))?;
-    let mut parts = fence_parts(page, &node);
+    let mut heap = Heap::of_fences(page, &node).map_err(|(at, what)| bad(at, what))?;
     let mut last: Option<&[u8]> = None;
     for i in 0..node.count() {
         let (suffix, payload) = node.suffix_and_payload(i)?;
@@ -36,7 +36,8 @@ pub fn check_node(page: &PageBuf) -> Result<()> {
             node.child(i)?;
         }
         last = Some(suffix);
-        parts.push((usize::from(slot.off), ENTRY_HEADER_BYTES + suffix.len() + payload.len()));
+        let bytes = ENTRY_HEADER_BYTES + suffix.len() + payload.len();
+        heap.take(usize::from(slot.off), bytes).map_err(|(at, what)| bad(at, what))?;
     }
     if node.count() > 0 {
         let first = node.suffix(0)?;
@@ -49,7 +50,7 @@ pub fn check_node(page: &PageBuf) -> Result<()> {
     {
         return Err(bad(slot_at(node.count()), "last key not below the high fence"));
     }
-    check_heap(&node, parts).map_err(|(at, what)| bad(at, what))
+    heap.check(&node).map_err(|(at, what)| bad(at, what))
 }
 
 type Fault = (usize, &'static str);
@@ -72,27 +73,48 @@ fn check_fences(node: &Node<'_>) -> std::result::Result<(), Fault> {
     Ok(())
 }
 
-/// (offset, bytes) of the fences in the heap.
-fn fence_parts(page: &PageBuf, node: &Node<'_>) -> Vec<(usize, usize)> {
-    let mut parts = Vec::with_capacity(usize::from(node.count()) + 2);
-    parts.push((usize::from(header::read_u16(page, header::LOW_OFF)), node.low_fence().len()));
-    if let Some(high) = node.high_fence() {
-        parts.push((usize::from(header::read_u16(page, header::HIGH_OFF)), high.len()));
-    }
-    parts
+/// Which bytes of a page something lies in.
+struct Heap {
+    taken: [u64; PAGE_BYTES / 64],
+    bytes: usize,
 }
 
-/// No two parts of the heap overlap, and what they leave is the garbage that the header counts.
-fn check_heap(node: &Node<'_>, mut parts: Vec<(usize, usize)>) -> std::result::Result<(), Fault> {
-    parts.retain(|p| p.1 > 0);
-    parts.sort_unstable();
-    if let Some(w) = parts.windows(2).find(|w| w[0].0 + w[0].1 > w[1].0) {
-        return Err((w[1].0, "entries overlap"));
+impl Heap {
+    /// What lies in the heap besides entries: the fences.
+    fn of_fences(page: &PageBuf, node: &Node<'_>) -> std::result::Result<Heap, Fault> {
+        let mut heap = Heap { taken: [0; PAGE_BYTES / 64], bytes: 0 };
+        let low_at = usize::from(header::read_u16(page, header::LOW_OFF));
+        heap.take(low_at, node.low_fence().len())?;
+        if let Some(high) = node.high_fence() {
+            heap.take(usize::from(header::read_u16(page, header::HIGH_OFF)), high.len())?;
+        }
+        Ok(heap)
     }
-    let used: usize = parts.iter().map(|p| p.1).sum();
-    let slots = BODY_AT + SLOT_BYTES * usize::from(node.count());
-    if slots + node.free_bytes() + used != PAGE_BYTES {
-        return Err((header::GARBAGE, "garbage count is wrong"));
+
+    /// Something lies in so many bytes from here on, where nothing else does; they are inside the page.
+    fn take(&mut self, at: usize, len: usize) -> std::result::Result<(), Fault> {
+        let (mut from, end) = (at, at + len);
+        while from < end {
+            // As far as the word goes.
+            let to = end.min((from / 64 + 1) * 64);
+            let bits = u64::MAX >> (64 - (to - from)) << (from % 64);
+            let word = self.taken.get_mut(from / 64).ok_or((at, "entry outside the page"))?;
+            if *word & bits != 0 {
+                return Err((at, "entries overlap"));
+            }
+            *word |= bits;
+            from = to;
+        }
+        self.bytes += len;
+        Ok(())
     }
-    Ok(())
+
+    /// What is left is the garbage that the header counts.
+    fn check(&self, node: &Node<'_>) -> std::result::Result<(), Fault> {
+        let slots = BODY_AT + SLOT_BYTES * usize::from(node.count());
+        if slots + node.free_bytes() + self.bytes != PAGE_BYTES {
+            return Err((header::GARBAGE, "garbage count is wrong"));
+        }
+        Ok(())
+    }
 }

@@ -16,6 +16,7 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use stdx::LocalAtomic;
+use stdx::bytes::be_head;
 
 const WORDS: usize = PAGE_BYTES / 8;
 
@@ -24,6 +25,9 @@ const BLOCK_BYTES: usize = 16;
 
 /// Entries that are copied one by one; more of them cost as much as the whole page.
 const FEW_ENTRIES: u16 = 32;
+
+/// Slots behind the one that a search begins at that are looked at before all of the page is.
+const NEAR_SLOTS: u16 = 4;
 
 /// View of a frame's bytes that may change at any moment.
 #[derive(Clone, Copy)]
@@ -119,7 +123,7 @@ impl<'a> RacyNode<'a> {
         let mut at = 0;
         while at + 8 <= common {
             let mine = self.word_at(off + at).swap_bytes();
-            let theirs = be_word(&key[at..]);
+            let theirs = be_head(&key[at..]);
             if mine != theirs {
                 return Some(mine.cmp(&theirs));
             }
@@ -128,7 +132,7 @@ impl<'a> RacyNode<'a> {
         if at < common {
             let keep = u64::MAX << (64 - 8 * (common - at));
             let mine = self.word_at(off + at).swap_bytes() & keep;
-            let theirs = be_word(&key[at..common]);
+            let theirs = be_head(&key[at..common]);
             if mine != theirs {
                 return Some(mine.cmp(&theirs));
             }
@@ -139,6 +143,12 @@ impl<'a> RacyNode<'a> {
     /// First entry whose key is not smaller than `key`; `None` when the bytes contradict themselves.
     #[inline]
     pub fn search(self, key: &[u8]) -> Option<Found> {
+        self.search_from(0, key)
+    }
+
+    /// As [`RacyNode::search`], of a key that no entry before slot `from` reaches: often it is one of the next.
+    #[inline]
+    pub fn search_from(self, from: u16, key: &[u8]) -> Option<Found> {
         let h = self.head();
         let prefix_len = usize::from(h.prefix_len);
         if prefix_len > 0 {
@@ -151,13 +161,15 @@ impl<'a> RacyNode<'a> {
                 Ordering::Less => return Some(Found { slot: h.count, exact: false }),
             }
         }
-        self.search_suffix(h.count, &key[prefix_len..])
+        self.search_suffix((from, h.count), &key[prefix_len..])
     }
 
     #[inline]
-    fn search_suffix(self, count: u16, suffix: &[u8]) -> Option<Found> {
+    fn search_suffix(self, (from, count): (u16, u16), suffix: &[u8]) -> Option<Found> {
         let head = crate::head_of(suffix);
-        let lo = self.lower_bound(0, count, head);
+        let near = from.saturating_add(NEAR_SLOTS);
+        let is_near = from > 0 && near < count && self.slot(near).head >= head;
+        let lo = self.lower_bound(from, if is_near { near } else { count }, head);
         let first = self.slot(lo);
         if lo == count || first.head != head {
             return Some(Found { slot: lo, exact: false });
@@ -399,12 +411,18 @@ impl<'a> RacyNode<'a> {
         let _ = self.copy_span(0, PAGE_BYTES, out);
     }
 
+    /// Whether the slots from `from` to below `to` are copied one by one.
+    #[inline]
+    pub fn is_few(self, from: u16, to: u16) -> bool {
+        to.saturating_sub(from) <= FEW_ENTRIES.min(self.count() / 2)
+    }
+
     /// Copies the header, the fences, and the entries of the slots from `from` to below `to`, each to where it lies: as
     /// [`crate::Node`], `out` can be asked for these entries and for nothing about others. Many are copied with the
     /// whole page, and one that is alone, too; answers whether. `None` when the bytes contradict themselves.
     #[inline]
     pub fn copy_entries(self, from: u16, to: u16, out: &mut PageBuf) -> Option<bool> {
-        if to.saturating_sub(from) > FEW_ENTRIES.min(self.count() / 2) {
+        if !self.is_few(from, to) {
             self.copy_page(out);
             return Some(true);
         }
@@ -418,12 +436,20 @@ impl<'a> RacyNode<'a> {
             let (off, len) = (usize::from(fence as u16), usize::from((fence >> 16) as u16));
             self.copy_span(off, off + len, out)?;
         }
+        self.copy_other_entries(from, to, out)?;
+        Some(false)
+    }
+
+    /// Copies these entries beside a header and fences that were copied before, by [`RacyNode::copy_entries`] of the same
+    /// version of the page; those that were copied with them mean nothing any more. `None` as there.
+    #[inline]
+    pub fn copy_other_entries(self, from: u16, to: u16, out: &mut PageBuf) -> Option<()> {
         self.copy_span(slot_at(from), slot_at(to), out)?;
         for slot in from..to {
             let (payload_at, len) = self.payload_range(slot)?;
             self.copy_span(usize::from(self.slot(slot).off), payload_at + len, out)?;
         }
-        Some(false)
+        Some(())
     }
 
     /// Copies the bytes from `from` to below `to`, and those of their words beside them; `None` outside the page.
@@ -437,18 +463,4 @@ impl<'a> RacyNode<'a> {
         }
         Some(())
     }
-}
-
-/// The first eight bytes of `b` as a big-endian number, zero-padded.
-#[inline(always)]
-fn be_word(b: &[u8]) -> u64 {
-    if let Some(eight) = b.first_chunk::<8>() {
-        return u64::from_be_bytes(*eight);
-    }
-    if let (Some(first), Some(last)) = (b.first_chunk::<4>(), b.last_chunk::<4>()) {
-        // Two overlapping halves, no call to copy a few bytes.
-        let last = u64::from(u32::from_be_bytes(*last)) << (8 * (8 - b.len()));
-        return u64::from(u32::from_be_bytes(*first)) << 32 | last;
-    }
-    u64::from(crate::head_of(b)) << 32
 }

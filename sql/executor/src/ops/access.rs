@@ -220,7 +220,7 @@ impl<'t> Encoder<'t> {
         let key = found.key_from(start);
         match prefix {
             Prefix::Nothing => {}
-            Prefix::Shorter => found.push(whole(key)),
+            Prefix::Shorter => found.push_whole(key),
             Prefix::Whole => {
                 self.last((parts + range.equal.len(), key), &range.last, run, frame, found)?;
             }
@@ -236,8 +236,12 @@ impl<'t> Encoder<'t> {
         frame: &Frame,
         found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
-        let Some(column) = self.column(part) else {
-            found.push(whole(before));
+        let column = match asked {
+            LastPart::Any => None,
+            _ => self.column(part),
+        };
+        let Some(column) = column else {
+            found.push_whole(before);
             return Ok(());
         };
         let (spec, ty) = column;
@@ -245,15 +249,17 @@ impl<'t> Encoder<'t> {
             return self.last_descending(column, asked, before, run, frame, found);
         }
         match asked {
-            LastPart::Any => found.push(whole(before)),
+            LastPart::Any => found.push_whole(before),
             LastPart::NotNull => {
                 let range = not_null(ty, before, found);
                 found.push(range);
             }
             LastPart::Between { low, high } => {
-                let low = self.bound(column, low.as_ref(), before, run, frame, found)?;
-                let high = self.bound(column, high.as_ref(), before, run, frame, found)?;
-                let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
+                let ends = (low.as_ref(), high.as_ref());
+                let Some((low, high)) = self.bounds(column, ends, before, run, frame, found)?
+                else {
+                    return Ok(());
+                };
                 if spec.prefix_chars.is_some() {
                     between_cut(ty, before, (low, high), found);
                     return Ok(());
@@ -292,9 +298,10 @@ impl<'t> Encoder<'t> {
             found.push((first, last));
             return Ok(());
         };
-        let low = self.bound(column, low.as_ref(), before, run, frame, found)?;
-        let high = self.bound(column, high.as_ref(), before, run, frame, found)?;
-        let (Some(low), Some(high)) = (low, high) else { return Ok(()) };
+        let ends = (low.as_ref(), high.as_ref());
+        let Some((low, high)) = self.bounds(column, ends, before, run, frame, found)? else {
+            return Ok(());
+        };
         match column.0.prefix_chars {
             Some(_) => found.push((first, last)),
             None => found.push((or_end(high, first), or_end(low, last))),
@@ -302,44 +309,64 @@ impl<'t> Encoder<'t> {
         Ok(())
     }
 
-    /// An end of a range; it is unbounded where this side is open. `None`: the range is empty.
+    /// The ends of a range, unbounded where a side is open. `None`: the range is empty.
     #[inline]
+    fn bounds(
+        &self,
+        column: Column<'_>,
+        (low, high): (Option<&(Expr, bool)>, Option<&(Expr, bool)>),
+        before: Key,
+        run: &mut Run<'_>,
+        frame: &Frame,
+        found: &mut KeyRanges,
+    ) -> Result<Option<Encoded>, SqlError> {
+        let (low, is_low_never) = self.bound(column, low, before, run, frame, found)?;
+        let (high, is_high_never) = self.bound(column, high, before, run, frame, found)?;
+        Ok((!is_low_never && !is_high_never).then_some((low, high)))
+    }
+
+    /// One of them, and whether nothing is equal to it.
+    #[inline(always)]
     fn bound(
         &self,
-        (spec, ty): Column<'_>,
+        column: Column<'_>,
         bound: Option<&(Expr, bool)>,
         before: Key,
         run: &mut Run<'_>,
         frame: &Frame,
         found: &mut KeyRanges,
-    ) -> Result<Option<Bound<Key>>, SqlError> {
-        let Some((value, inclusive)) = bound else { return Ok(Some(Bound::Unbounded)) };
+    ) -> Result<(Bound<Key>, bool), SqlError> {
+        let Some((value, inclusive)) = bound else { return Ok((Bound::Unbounded, false)) };
         let value = run.eval(value, frame)?;
         let start = found.begin(before);
-        // A part that keeps a prefix is written whole where a cut text's key is no beginning of the text's.
-        let uncut;
-        let spec = if spec.prefix_chars.is_none() || ty.collation.cut() == Cut::Keeps {
-            spec
-        } else {
-            uncut = KeyPart { prefix_chars: None, ..*spec };
-            &uncut
-        };
-        let part = append((spec, ty), &value.get(), &*run.env, found.bytes());
+        let part = append_bound(column, &value.get(), &*run.env, found.bytes());
         let key = found.key_from(start);
-        Ok(match part {
-            Part::Never => None,
-            Part::Exact if *inclusive => Some(Bound::Included(key)),
-            Part::Exact => Some(Bound::Excluded(key)),
-            Part::Near => {
-                self.widened.set(true);
-                Some(Bound::Included(key))
-            }
-            Part::Open => {
-                self.widened.set(true);
-                Some(Bound::Unbounded)
-            }
-        })
+        if part == Part::Exact {
+            let end = if *inclusive { Bound::Included(key) } else { Bound::Excluded(key) };
+            return Ok((end, false));
+        }
+        if part == Part::Never {
+            return Ok((Bound::Unbounded, true));
+        }
+        self.widened.set(true);
+        let end = if part == Part::Near { Bound::Included(key) } else { Bound::Unbounded };
+        Ok((end, false))
     }
+}
+
+/// Appends the part of a bound: a part that keeps a prefix is written whole where a cut text's key is no beginning of the text's.
+#[inline(always)]
+fn append_bound(
+    column: Column<'_>,
+    value: &Datum<'_>,
+    env: &dyn Environment,
+    key: &mut Vec<u8>,
+) -> Part {
+    let (spec, ty) = column;
+    if spec.prefix_chars.is_none() || ty.collation.cut() == Cut::Keeps {
+        return append(column, value, env, key);
+    }
+    append((&KeyPart { prefix_chars: None, ..*spec }, ty), value, env, key)
 }
 
 /// Appends the key of a value of the column's kind; `false`: it has none.
@@ -349,7 +376,7 @@ fn put((spec, ty): Column<'_>, value: Datum<'_>, key: &mut Vec<u8>) -> bool {
 }
 
 /// Appends one part; what is [`Part::Open`] appends nothing.
-#[inline]
+#[inline(always)]
 fn append(column: Column<'_>, value: &Datum<'_>, env: &dyn Environment, key: &mut Vec<u8>) -> Part {
     let (spec, ty) = column;
     if value.is_null() {

@@ -74,6 +74,21 @@ impl Source<'_> {
         Ok(())
     }
 
+    /// Goes on to another range of the index.
+    fn go_on(
+        &mut self,
+        run: &Run<'_>,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Result<(), SqlError> {
+        if self.lock.is_some() {
+            return self.open(run, table, range);
+        }
+        self.tally.go_on(is_one_row(self.read, table, &range));
+        self.reader.reopen(range);
+        Ok(())
+    }
+
     /// The row that was read last is not wanted: some levels do not keep it locked.
     fn leave(&mut self, run: &Run<'_>) {
         if self.lock.is_some() {
@@ -132,9 +147,13 @@ impl<'p> ReadTable<'p> {
     }
 
     fn open_number(&mut self, run: &Run<'_>, table: &Table, n: usize) -> Result<bool, SqlError> {
+        let is_first = n == 0;
         let n = if self.read.descending { self.ranges.len().wrapping_sub(n + 1) } else { n };
         let Some(range) = self.ranges.get(n) else { return Ok(false) };
-        self.source.open(run, table, range)?;
+        match is_first {
+            true => self.source.open(run, table, range)?,
+            false => self.source.go_on(run, table, range)?,
+        }
         Ok(true)
     }
 

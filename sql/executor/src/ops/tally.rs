@@ -16,8 +16,10 @@ use std::sync::Arc;
 pub struct Tally {
     attempts: u64,
     io: RangeIo,
-    /// What those behind the first count as; `None`: there is at most one row.
+    /// What those behind the first count as.
     each: Option<Counter>,
+    /// There is at most one row, for which nothing is counted.
+    one_row: bool,
     /// The first one counts as the others do.
     from_first: bool,
 }
@@ -36,12 +38,20 @@ impl Tally {
             _ => {}
         }
         self.from_first = is_scan(read) && !read.ordered && !read.covering;
-        self.each = match read.descending {
-            _ if one_row => None,
-            _ if self.from_first => Some(Counter::HandlerReadRndNext),
-            true => Some(Counter::HandlerReadPrev),
-            false => Some(Counter::HandlerReadNext),
-        };
+        self.one_row = one_row;
+        self.each = Some(match read.descending {
+            _ if self.from_first => Counter::HandlerReadRndNext,
+            true => Counter::HandlerReadPrev,
+            false => Counter::HandlerReadNext,
+        });
+    }
+
+    /// Another range of the same read is opened, which begins and ends somewhere; the one before is over.
+    #[inline]
+    pub fn go_on(&mut self, one_row: bool) {
+        self.end();
+        self.one_row = one_row;
+        count(Counter::HandlerReadKey, 1);
     }
 
     /// A range of an index is opened whose rows are looked up apart, or whose groups are; `low`: where it begins.
@@ -53,7 +63,8 @@ impl Tally {
             count(Counter::HandlerReadFirst, 1);
         }
         self.from_first = false;
-        self.each = (!one_row).then_some(Counter::HandlerReadNext);
+        self.one_row = one_row;
+        self.each = Some(Counter::HandlerReadNext);
     }
 
     /// So many rows were looked at, or their end.
@@ -63,15 +74,20 @@ impl Tally {
     }
 
     /// The range that is open is over.
+    #[inline]
     pub fn end(&mut self) {
         let n = self.attempts.saturating_sub(u64::from(!self.from_first));
-        if let Some(each) = self.each.take()
+        if let Some(each) = self.each
             && n > 0
+            && !self.one_row
         {
             count(each, n);
         }
         self.attempts = 0;
-        self.io.end();
+        match self.io.io {
+            Some(_) => self.io.end(),
+            None => self.io.rows = 0,
+        }
     }
 
     /// What the range's rows count for from now on.
@@ -214,22 +230,29 @@ fn looks_around(function: &WindowFunction) -> bool {
 }
 
 /// Counts how the tables of a block are read: the first one, and those that are joined to it.
+#[inline]
 pub fn select(node: &Node) {
-    joined(node, true);
+    match node {
+        Node::Read(read) => joined_read(read, true),
+        other => joined(other, true),
+    }
+}
+
+#[inline]
+fn joined_read(read: &Read, first: bool) {
+    let counter = match (&read.access, first) {
+        (ReadAccess::Index(_), true) => Counter::SelectScan,
+        (ReadAccess::Index(_), false) => Counter::SelectFullJoin,
+        (ReadAccess::Ranges { .. } | ReadAccess::Groups(_), true) => Counter::SelectRange,
+        (ReadAccess::Ranges { .. }, false) => Counter::SelectFullRangeJoin,
+        _ => return,
+    };
+    count(counter, 1);
 }
 
 fn joined(node: &Node, first: bool) {
     match node {
-        Node::Read(read) => {
-            let counter = match (&read.access, first) {
-                (ReadAccess::Index(_), true) => Counter::SelectScan,
-                (ReadAccess::Index(_), false) => Counter::SelectFullJoin,
-                (ReadAccess::Ranges { .. } | ReadAccess::Groups(_), true) => Counter::SelectRange,
-                (ReadAccess::Ranges { .. }, false) => Counter::SelectFullRangeJoin,
-                _ => return,
-            };
-            count(counter, 1);
-        }
+        Node::Read(read) => joined_read(read, first),
         Node::Group(group) if !group.ends.is_empty() => {}
         Node::Recursive { .. } => {}
         _ => {
