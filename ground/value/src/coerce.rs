@@ -17,7 +17,9 @@ use crate::compare::Exact;
 use crate::number::{self, Rest};
 use crate::row::strip_spaces;
 use crate::time::DateRules;
-use crate::{Charset, ColumnType, Date, DateTime, Datum, Decimal, Kind, Time, TimeZone, charset};
+use crate::{
+    Charset, ColumnType, Date, DateTime, Datum, Decimal, Kind, OwnedDatum, Time, TimeZone, charset,
+};
 
 /// Why a value cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,6 +185,15 @@ impl<'a> Coerced<'a> {
     fn plain(value: Datum<'a>) -> Self {
         Self { value, warning: None }
     }
+}
+
+/// What [`coerce`] makes of an integer that is in the range of an integer column, whatever the mode.
+#[inline]
+#[must_use]
+pub fn held_int(d: &Datum<'_>, ty: &ColumnType) -> Option<OwnedDatum> {
+    let (Datum::Int(_) | Datum::UInt(_)) = d else { return None };
+    let bits = crate::row::int_bits(ty, d)?;
+    Some(if ty.unsigned { OwnedDatum::UInt(bits) } else { OwnedDatum::Int(bits as i64) })
 }
 
 /// Converts `d` for storage in a column of type `ty`. `scratch` is overwritten when the value needs

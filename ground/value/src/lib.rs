@@ -28,7 +28,7 @@ pub mod types;
 
 pub use arith::{ArithError, add, div, div_with, int_div, mul, neg, rem, sub, sub_signed};
 pub use charset::Charset;
-pub use coerce::{Coerced, ConvertError, ConvertMode, Warning, coerce};
+pub use coerce::{Coerced, ConvertError, ConvertMode, Warning, coerce, held_int};
 pub use collation::Collation;
 pub use compare::{compare, equals};
 pub use datum::{Datum, OwnedDatum};

@@ -206,7 +206,16 @@ impl Expr {
     }
 
     /// True when a plain column is inside.
+    #[inline]
     pub fn has_column(&self) -> bool {
+        match self {
+            Expr::Const(_) | Expr::Param(_) => false,
+            Expr::Column(_) => true,
+            other => other.has_inner_column(),
+        }
+    }
+
+    fn has_inner_column(&self) -> bool {
         let mut found = false;
         self.visit(&mut |e| found |= matches!(e, Expr::Column(_)));
         found

@@ -152,3 +152,22 @@ fn digits_are_numbers_of_members() {
         same(Bytes(text.as_bytes()), set, members);
     }
 }
+
+#[test]
+fn an_integer_that_its_column_holds_becomes_what_coerce_makes_of_it() {
+    let zone = TimeZone::utc();
+    let ends = [i64::MIN, -129, -128, -1, 0, 1, 127, 128, 255, 256, i64::MAX];
+    let values = ends.map(Datum::Int).into_iter().chain([0, 200, u64::MAX].map(Datum::UInt));
+    for value in values {
+        for kind in [Kind::TinyInt, Kind::SmallInt, Kind::MediumInt, Kind::Int, Kind::BigInt] {
+            for unsigned in [false, true] {
+                let ty = ColumnType { unsigned, ..ColumnType::of(kind) };
+                let mut scratch = Vec::new();
+                let made = coerce(value, None, &ty, &ConvertMode::new(true, &zone), &mut scratch);
+                let made = made.ok().map(|made| OwnedDatum::of(&made.value));
+                assert_eq!(held_int(&value, &ty), made, "{value:?} in {ty:?}");
+            }
+        }
+    }
+    assert_eq!(held_int(&Datum::Int(1), &ColumnType::of(Kind::Double)), None);
+}

@@ -83,6 +83,9 @@ pub fn convert(
     row: u64,
     env: &mut dyn Environment,
 ) -> Result<OwnedDatum, SqlError> {
+    if let Some(held) = value::held_int(value, &column.ty) {
+        return Ok(held);
+    }
     let mut scratch = Vec::new();
     warn_of_delimiter(value, &column.ty, row, env);
     let coerced = value::coerce(*value, from, &column.ty, &env.convert_mode(), &mut scratch);
