@@ -73,6 +73,9 @@ pub fn eval<'v>(
     row: &Row<'v>,
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
+    if let Expr::Call(site) = expr {
+        return call(site, row, env);
+    }
     match plain(expr, row, env)? {
         Some(value) => Ok(Value::Datum(value)),
         None => eval_other(expr, row, env),
@@ -125,7 +128,7 @@ fn eval_other<'v>(
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
     Ok(match expr {
-        Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Arith(..) => {
+        Expr::Const(_) | Expr::Param(_) | Expr::Column(_) | Expr::Arith(..) | Expr::Call(_) => {
             return eval(expr, row, env);
         }
         Expr::Subquery(plan, output) => subqueries(row)?.scalar(*plan, *output, row, env)?,
@@ -167,7 +170,6 @@ fn eval_other<'v>(
                 None => NULL,
             }
         }
-        Expr::Call(site) => call(site, row, env)?,
         Expr::Row(_) | Expr::Interval(..) => {
             let unbuilt = base::Error::Internal("a row or an interval by itself");
             return Err(SqlError::Storage(unbuilt));
@@ -485,10 +487,7 @@ fn call_with<'v>(
     let args = &mut args[..site.arguments.len()];
     let propagates = site.function.nulls == Nulls::Propagate;
     for (place, argument) in args.iter_mut().zip(&site.arguments) {
-        *place = match plain(argument, row, env)? {
-            Some(value) => Value::Datum(value),
-            None => eval_other(argument, row, env)?,
-        };
+        *place = eval(argument, row, env)?;
         if propagates && matches!(place, Value::Datum(Datum::Null)) {
             return Ok(NULL);
         }

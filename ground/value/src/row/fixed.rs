@@ -6,6 +6,7 @@
 
 use crate::time::{FSP_MAX, zone};
 use crate::{ColumnType, Date, DateTime, Datum, Decimal, Kind, Time};
+use stdx::bytes::be_head;
 
 const OTHER_KIND: &str = "value of another kind than its column";
 /// Digits of a second's fraction in one byte.
@@ -73,9 +74,9 @@ fn put_number(v: u64, to: &mut [u8]) {
 
 #[inline]
 fn number(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [a, b, c] => u64::from(u32::from_be_bytes([0, a, b, c])),
-        _ => bytes.iter().take(8).fold(0, |v, &b| v << 8 | u64::from(b)),
+    match bytes.len() {
+        0 => 0,
+        len => be_head(bytes) >> (64 - 8 * len.min(8)),
     }
 }
 
@@ -173,7 +174,7 @@ fn fraction_unit(fsp: u8) -> (usize, i64) {
 /// Whole number of `whole` bytes and the microseconds behind it.
 fn split(bytes: &[u8], whole: usize) -> (u64, i64) {
     let (head, tail) = bytes.split_at(whole.min(bytes.len()));
-    let unit = 10i64.pow(6 - 2 * tail.len().min(3) as u32);
+    let unit = [1_000_000, 10_000, 100, 1][tail.len().min(3)];
     (number(head), (number(tail) as i64).saturating_mul(unit).min(999_999))
 }
 

@@ -20,6 +20,9 @@ pub use zone::TimeZone;
 
 /// Most digits of a second's fraction.
 pub const FSP_MAX: u8 = 6;
+
+/// Microseconds of the last digit behind the second, by their number.
+const FSP_UNITS: [u32; FSP_MAX as usize + 1] = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
 /// The longest time span, in microseconds: 838:59:59.
 pub const TIME_MICROS_MAX: i64 = ((838 * 60 + 59) * 60 + 59) * MICROS_PER_SECOND;
 /// Microseconds of a second.
@@ -165,8 +168,7 @@ impl DateTime {
             return None;
         }
         let fsp = if fsp > FSP_MAX { FSP_MAX } else { fsp };
-        let unit = 10u32.pow((FSP_MAX - fsp) as u32);
-        let micros = micros - micros % unit;
+        let micros = micros - micros % FSP_UNITS[fsp as usize];
         let time = (hour as u64) << 32 | (minute as u64) << 26 | (second as u64) << 20;
         let packed = (date.packed() as u64) << TIME_BITS | time | micros as u64;
         Some(DateTime { packed, fsp })
@@ -269,7 +271,7 @@ impl DateTime {
     #[must_use]
     pub const fn truncate(self, fsp: u8) -> DateTime {
         let fsp = if fsp > FSP_MAX { FSP_MAX } else { fsp };
-        let cut = self.micros() % 10u32.pow((FSP_MAX - fsp) as u32);
+        let cut = self.micros() % FSP_UNITS[fsp as usize];
         DateTime { packed: self.packed - cut as u64, fsp }
     }
 
@@ -278,7 +280,7 @@ impl DateTime {
     #[must_use]
     pub fn round(self, fsp: u8) -> Option<DateTime> {
         let fsp = fsp.min(FSP_MAX);
-        let unit = 10u32.pow(u32::from(FSP_MAX - fsp));
+        let unit = FSP_UNITS[usize::from(fsp)];
         let rest = self.micros() % unit;
         if rest < unit.div_ceil(2) || unit == 1 {
             return Some(self.truncate(fsp));
@@ -317,7 +319,7 @@ impl Time {
             return None;
         }
         let fsp = if fsp > FSP_MAX { FSP_MAX } else { fsp };
-        let unit = 10i64.pow((FSP_MAX - fsp) as u32);
+        let unit = FSP_UNITS[fsp as usize] as i64;
         Some(Time { micros: micros - micros % unit, fsp })
     }
 
@@ -407,7 +409,7 @@ impl Time {
     #[must_use]
     pub fn round(self, fsp: u8) -> Time {
         let fsp = fsp.min(FSP_MAX);
-        let unit = 10i64.pow(u32::from(FSP_MAX - fsp));
+        let unit = i64::from(FSP_UNITS[usize::from(fsp)]);
         let half = unit / 2;
         let away = if self.micros < 0 { -half } else { half };
         Time::saturated((self.micros + away) / unit * unit, fsp).0

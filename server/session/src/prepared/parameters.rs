@@ -4,7 +4,7 @@ use value::Datum;
 use wire::prepared::{DateTime, Param, Time};
 
 /// Parameters whose values lie on the stack.
-pub(super) const FEW: usize = 8;
+pub(super) const FEW: usize = 16;
 
 #[inline]
 pub(super) const fn is_text(code: wire::ColumnCode) -> bool {

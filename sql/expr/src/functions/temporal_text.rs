@@ -119,6 +119,11 @@ struct Formatted {
     time: Time,
 }
 
+/// Room for most texts that a format makes.
+fn room_for(format: &[u8]) -> Vec<u8> {
+    Vec::with_capacity(2 * format.len() + 8)
+}
+
 fn ordinal(n: u8) -> &'static str {
     match (n % 10, n) {
         (_, 10..=19) => "th",
@@ -158,29 +163,38 @@ fn put(v: impl Into<i64>, chars_min: usize, out: &mut Vec<u8>) {
 
 impl Formatted {
     /// Appends the text; `None` for a name of a month or day that there is not.
-    fn append(&self, format: &str, out: &mut Vec<u8>) -> Option<()> {
-        out.reserve(2 * format.len() + 8);
-        let mut rest = format.chars();
-        while let Some(plain) = rest.next() {
-            match (plain, plain.is_ascii()) {
-                ('%', _) => match rest.next() {
-                    Some(letter) => self.one(letter, out)?,
-                    None => out.push(b'%'),
-                },
-                (plain, true) => out.push(plain as u8),
-                (plain, false) => {
-                    out.extend_from_slice(plain.encode_utf8(&mut [0; 4]).as_bytes());
+    fn append(&self, format: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let mut rest = format.iter();
+        while let Some(&plain) = rest.next() {
+            // Of a character of several bytes behind the sign each is itself.
+            match (plain, rest.as_slice().first()) {
+                (b'%', Some(&letter)) => {
+                    rest.next();
+                    self.one(letter, out)?;
                 }
+                _ => out.push(plain),
             }
         }
         Some(())
     }
 
-    fn one(&self, letter: char, out: &mut Vec<u8>) -> Option<()> {
+    fn one(&self, letter: u8, out: &mut Vec<u8>) -> Option<()> {
+        match letter {
+            b'a' | b'b' | b'c' | b'D' | b'd' | b'e' | b'j' | b'M' | b'm' | b'U' | b'u' | b'V'
+            | b'v' | b'W' | b'w' | b'X' | b'x' | b'Y' | b'y' => self.of_date(letter, out),
+            _ => {
+                self.of_time(letter, out);
+                Some(())
+            }
+        }
+    }
+
+    /// Apart, so that who shows dates alone divides no time.
+    #[inline(never)]
+    fn of_time(&self, letter: u8, out: &mut Vec<u8>) {
         let t = self.time;
-        let hours = t.hours();
-        let twelve = (hours % 24 + 11) % 12 + 1;
-        let half = if hours % 24 < 12 { "AM" } else { "PM" };
+        let twelve = || (t.hours() % 24 + 11) % 12 + 1;
+        let half = || if t.hours() % 24 < 12 { "AM" } else { "PM" };
         let clock = |hours: u32, out: &mut Vec<u8>| {
             put(hours, 2, out);
             for part in [t.minute(), t.second()] {
@@ -189,28 +203,25 @@ impl Formatted {
             }
         };
         match letter {
-            'H' => put(hours, 2, out),
-            'k' => put(hours, 1, out),
-            'h' | 'I' => put(twelve, 2, out),
-            'l' => put(twelve, 1, out),
-            'i' => put(t.minute(), 2, out),
-            'S' | 's' => put(t.second(), 2, out),
-            'f' => put(t.fraction(), 6, out),
-            'p' => out.extend_from_slice(half.as_bytes()),
-            'r' => {
-                clock(twelve, out);
+            b'H' => put(t.hours(), 2, out),
+            b'k' => put(t.hours(), 1, out),
+            b'h' | b'I' => put(twelve(), 2, out),
+            b'l' => put(twelve(), 1, out),
+            b'i' => put(t.minute(), 2, out),
+            b'S' | b's' => put(t.second(), 2, out),
+            b'f' => put(t.fraction(), 6, out),
+            b'p' => out.extend_from_slice(half().as_bytes()),
+            b'r' => {
+                clock(twelve(), out);
                 out.push(b' ');
-                out.extend_from_slice(half.as_bytes());
+                out.extend_from_slice(half().as_bytes());
             }
-            'T' => clock(hours, out),
-            'a' | 'b' | 'c' | 'D' | 'd' | 'e' | 'j' | 'M' | 'm' | 'U' | 'u' | 'V' | 'v' | 'W'
-            | 'w' | 'X' | 'x' | 'Y' | 'y' => self.of_date(letter, out)?,
-            other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+            b'T' => clock(t.hours(), out),
+            other => out.push(other),
         }
-        Some(())
     }
 
-    fn of_date(&self, letter: char, out: &mut Vec<u8>) -> Option<()> {
+    fn of_date(&self, letter: u8, out: &mut Vec<u8>) -> Option<()> {
         // A time has zeros for its date, and no name.
         let date = self.date.unwrap_or(Date::ZERO);
         let (year, month, day) = (date.year(), date.month(), date.day());
@@ -219,28 +230,28 @@ impl Formatted {
         let week = |mode| week_of(date, Weeks::of(mode));
         let mut name = |name: &str| out.extend_from_slice(name.as_bytes());
         match letter {
-            'a' => name(&DAYS[weekday()?][..3]),
-            'W' => name(DAYS[weekday()?]),
-            'b' => name(&month_name()?[..3]),
-            'M' => name(month_name()?),
-            'w' => put((weekday()? as i64 + 1) % 7, 1, out),
-            'c' => put(month, 1, out),
-            'm' => put(month, 2, out),
-            'd' => put(day, 2, out),
-            'e' => put(day, 1, out),
-            'D' => {
+            b'a' => name(&DAYS[weekday()?][..3]),
+            b'W' => name(DAYS[weekday()?]),
+            b'b' => name(&month_name()?[..3]),
+            b'M' => name(month_name()?),
+            b'w' => put((weekday()? as i64 + 1) % 7, 1, out),
+            b'c' => put(month, 1, out),
+            b'm' => put(month, 2, out),
+            b'd' => put(day, 2, out),
+            b'e' => put(day, 1, out),
+            b'D' => {
                 put(day, 1, out);
                 out.extend_from_slice(ordinal(day).as_bytes());
             }
-            'j' if date.is_zero() => name("000"),
-            'j' => put(day_of_year(date), 3, out),
-            'U' => put(week(0).0, 2, out),
-            'u' => put(week(1).0, 2, out),
-            'V' => put(week(2).0, 2, out),
-            'v' => put(week(3).0, 2, out),
-            'X' => put(week(2).1, 4, out),
-            'x' => put(week(3).1, 4, out),
-            'Y' => put(year, 4, out),
+            b'j' if date.is_zero() => name("000"),
+            b'j' => put(day_of_year(date), 3, out),
+            b'U' => put(week(0).0, 2, out),
+            b'u' => put(week(1).0, 2, out),
+            b'V' => put(week(2).0, 2, out),
+            b'v' => put(week(3).0, 2, out),
+            b'X' => put(week(2).1, 4, out),
+            b'x' => put(week(3).1, 4, out),
+            b'Y' => put(year, 4, out),
             _ => put(year % 100, 2, out),
         }
         Some(())
@@ -258,11 +269,8 @@ fn formatted<'v>(c: &mut Call<'_, 'v>, moment: DateTime) -> Answer<'v> {
         return Ok(NULL);
     }
     let parts = Formatted { date: Some(moment.date()), time: moment.time() };
-    let mut out = Vec::new();
-    let done = match std::str::from_utf8(&format) {
-        Ok(format) => parts.append(format, &mut out),
-        Err(_) => parts.append(&String::from_utf8_lossy(&format), &mut out),
-    };
+    let mut out = room_for(&format);
+    let done = parts.append(&format, &mut out);
     Ok(done.map_or(NULL, |()| out.into()))
 }
 
@@ -272,24 +280,24 @@ fn time_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if format.is_empty() {
         return Ok(NULL);
     }
-    let mut out = Vec::new();
+    let mut out = room_for(&format);
     if time.is_negative() {
         out.push(b'-');
     }
-    let done = Formatted { date: None, time }.append(&String::from_utf8_lossy(&format), &mut out);
+    let done = Formatted { date: None, time }.append(&format, &mut out);
     Ok(done.map_or(NULL, |()| out.into()))
 }
 
 fn dayname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    named(c, 'W')
+    named(c, b'W')
 }
 
 fn monthname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
-    named(c, 'M')
+    named(c, b'M')
 }
 
-fn named<'v>(c: &mut Call<'_, 'v>, letter: char) -> Answer<'v> {
-    let wanted = if letter == 'W' { MomentForm::MOMENT } else { MomentForm::FUZZY };
+fn named<'v>(c: &mut Call<'_, 'v>, letter: u8) -> Answer<'v> {
+    let wanted = if letter == b'W' { MomentForm::MOMENT } else { MomentForm::FUZZY };
     let Some(moment) = argument(c, 0, wanted) else { return Ok(NULL) };
     let parts = Formatted { date: Some(moment.date()), time: moment.time() };
     let mut out = Vec::new();
