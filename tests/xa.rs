@@ -6,6 +6,11 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "xa/kills.rs"]
+mod kills;
+#[path = "xa/restarts.rs"]
+mod restarts;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testkit::{Peer, Server, TempDir, TextClient, dialogue};
@@ -46,61 +51,32 @@ const TABLE: [&str; 3] = [
 ];
 const TIMEOUTS: [&str; 2] = ["SET lock_wait_timeout = 1", "SET innodb_lock_wait_timeout = 1"];
 
-#[test]
-fn a_branch_outlives_the_server() {
-    let temp = TempDir::new();
-    let mut server = Server::start(temp.path());
-    let mut root = TextClient::connect(server.socket());
-    all(&mut root, &TABLE);
-    for xid in ["'a', 'x', 7", "'b'"] {
-        let id = if xid == "'b'" { 2 } else { 1 };
-        let work = [
-            format!("XA START {xid}"),
-            format!("UPDATE d.t SET n = n + 1 WHERE id = {id}"),
-            format!("INSERT INTO d.t VALUES ({id}0, 0)"),
-            format!("XA END {xid}"),
-            format!("XA PREPARE {xid}"),
-        ];
-        work.iter().for_each(|sql| drop(root.query(sql).unwrap()));
-    }
-    // Killed, stopped, killed in the middle of the start.
-    for round in 0..4 {
-        match round % 2 {
-            0 => server.kill(),
-            _ => drop(server.stop()),
+/// Prepares a branch that does something.
+fn prepare(client: &mut TextClient, xid: &str, work: &[&str]) {
+    all(client, &[&format!("XA START {xid}")]);
+    all(client, work);
+    all(client, &[&format!("XA END {xid}"), &format!("XA PREPARE {xid}")]);
+}
+
+/// The rows of an answer as text.
+fn rows(client: &mut TextClient, sql: &str) -> Vec<String> {
+    let answer = client.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    let text = |value: &Option<Vec<u8>>| match value {
+        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        None => "NULL".into(),
+    };
+    answer.rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Waits until `sql` answers `value`.
+fn wait_for(server: &Server, sql: &str, value: &str) {
+    for _ in 0..3000 {
+        if server.sql(sql) == value {
+            return;
         }
-        server = Server::start(temp.path());
-        assert!(server.log().contains("2 transactions are prepared (XA)"), "{}", server.log());
-        let mut root = TextClient::connect(server.socket());
-        all(&mut root, &TIMEOUTS);
-        let rows = root.query("XA RECOVER").unwrap().rows;
-        assert_eq!(rows.len(), 2);
-        assert_eq!(server.sql("SELECT SUM(n) FROM d.t"), "60");
-        // Rows and tables are locked; others are not.
-        assert_eq!(root.code("UPDATE d.t SET n = 0 WHERE id = 1"), 1205);
-        assert_eq!(root.code("INSERT INTO d.t VALUES (20, 0)"), 1205);
-        assert_eq!(root.code("DROP TABLE d.t"), 1205);
-        assert_eq!(root.code("ALTER TABLE d.t ADD c INT"), 1205);
-        assert_eq!(root.code("UPDATE d.t SET n = 30 WHERE id = 3"), 0);
-        let trx =
-            "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
-        assert_eq!(server.sql(trx), "2");
+        std::thread::sleep(Duration::from_millis(10));
     }
-    let mut root = TextClient::connect(server.socket());
-    assert_eq!(root.code("XA COMMIT 'a', 'x', 7"), 0);
-    assert_eq!(root.code("XA ROLLBACK 'b'"), 0);
-    server.kill();
-    let server = Server::start(temp.path());
-    let mut root = TextClient::connect(server.socket());
-    for xid in ["'a', 'x', 7", "'b'"] {
-        assert_eq!(root.code(&format!("XA COMMIT {xid}")), 1397, "it is done");
-    }
-    assert_eq!(
-        server.sql("SELECT GROUP_CONCAT(id, ':', n ORDER BY id) FROM d.t"),
-        "1:11,2:20,3:30,10:0"
-    );
-    assert_eq!(server.sql("CHECK TABLE d.t").split('\t').next_back(), Some("OK"));
-    assert_eq!(root.code("DROP TABLE d.t"), 0);
+    panic!("{sql} is {}", server.sql(sql));
 }
 
 /// What a branch has done to its session's own tables goes with them, whoever ends it.
@@ -229,73 +205,63 @@ fn a_branch_in_a_deadlock_is_only_to_be_rolled_back() {
 }
 
 #[test]
-fn many_branches_are_prepared_and_found_and_sessions_still_get_in() {
-    const BRANCHES: usize = 1000;
+fn a_branch_that_waited_too_long_is_only_to_be_rolled_back() {
     let temp = TempDir::new();
-    let mut server = Server::start(temp.path());
+    let server = Server::with().option("--innodb-rollback-on-timeout=ON").start(temp.path());
     let mut root = TextClient::connect(server.socket());
+    let mut other = TextClient::connect(server.socket());
     all(&mut root, &TABLE);
-    for n in 0..BRANCHES {
-        all(
-            &mut root,
-            &[
-                &format!("XA START '{n}'"),
-                &format!("INSERT INTO d.t VALUES ({n} + 1000, 0)"),
-                &format!("XA END '{n}'"),
-                &format!("XA PREPARE '{n}'"),
-            ],
-        );
-    }
-    server.kill();
-    server = Server::start(temp.path());
-    let mut root = TextClient::connect(server.socket());
-    assert_eq!(root.query("XA RECOVER").unwrap().rows.len(), BRANCHES);
-    for n in 0..BRANCHES {
-        let end = if n % 2 == 0 { "COMMIT" } else { "ROLLBACK" };
-        all(&mut root, &[&format!("XA {end} '{n}'")]);
-    }
-    assert!(root.query("XA RECOVER").unwrap().rows.is_empty());
-    assert_eq!(server.sql("SELECT COUNT(*) FROM d.t"), (3 + BRANCHES / 2).to_string());
-    assert_eq!(server.sql("CHECK TABLE d.t").split('\t').next_back(), Some("OK"));
+    all(&mut root, &TIMEOUTS);
+    all(&mut other, &["BEGIN", "UPDATE d.t SET n = 21 WHERE id = 2"]);
+    is_only_to_be_rolled_back(&mut root, 1613, |branch| {
+        all(branch, &["UPDATE d.t SET n = 11 WHERE id = 1"]);
+        assert_eq!(branch.code("UPDATE d.t SET n = 22 WHERE id = 2"), 1205);
+    });
+    assert_eq!(server.sql("SELECT SUM(n) FROM d.t"), "60");
 }
 
 #[test]
-fn a_client_that_goes_leaves_a_branch_as_far_as_it_was_prepared() {
+fn a_branch_without_room_for_its_locks_is_only_to_be_rolled_back() {
     let temp = TempDir::new();
     let server = Server::start(temp.path());
     let mut root = TextClient::connect(server.socket());
     all(&mut root, &TABLE);
-    let others = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Daemon'";
-    for (kill, detach) in [(false, true), (true, true), (false, false), (true, false)] {
-        for (last, is_there) in
-            [("XA START 'g'", false), ("XA END 'g'", false), ("XA PREPARE 'g'", true)]
-        {
-            let mut client = TextClient::connect(server.socket());
-            all(&mut client, &[&format!("SET xa_detach_on_prepare = {}", u8::from(detach))]);
-            for sql in [
-                "XA START 'g'",
-                "UPDATE d.t SET n = 0 WHERE id = 1",
-                "XA END 'g'",
-                "XA PREPARE 'g'",
-            ] {
-                all(&mut client, &[sql]);
-                if sql == last {
-                    break;
-                }
-            }
-            let id = client.query("SELECT CONNECTION_ID()").unwrap().rows[0][0].clone().unwrap();
-            let id = String::from_utf8(id).unwrap();
-            if kill {
-                all(&mut root, &[&format!("KILL {id}")]);
-            } else {
-                drop(client);
-            }
-            while server.sql(others) != "2" {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let ended = root.code("XA ROLLBACK 'g'");
-            assert_eq!(ended == 0, is_there, "{last}, kill {kill}, detach {detach}: {ended}");
-            assert_eq!(root.code("UPDATE d.t SET n = 10 WHERE id = 1"), 0);
-        }
+    all(
+        &mut root,
+        &["CREATE TABLE d.wanted (id INT PRIMARY KEY)", "INSERT INTO d.wanted VALUES (0)"],
+    );
+    for n in 0..15 {
+        all(&mut root, &[&format!("INSERT INTO d.wanted SELECT id + (1 << {n}) FROM d.wanted")]);
+    }
+    // Every second row, each locked by itself.
+    all(&mut root, &["CREATE TABLE d.all_of_them SELECT id FROM d.wanted"]);
+    all(&mut root, &["ALTER TABLE d.all_of_them ADD PRIMARY KEY (id)"]);
+    all(&mut root, &["SET GLOBAL limpid_lock_memory_max = 1 << 20"]);
+    is_only_to_be_rolled_back(&mut root, 1402, |branch| {
+        all(branch, &["UPDATE d.t SET n = 11 WHERE id = 1"]);
+        let lock = "SELECT COUNT(*) FROM d.wanted w STRAIGHT_JOIN d.all_of_them a ON a.id = w.id * 2 FOR UPDATE";
+        assert_eq!(branch.code(lock), 1206);
+    });
+    assert_eq!(server.sql("SELECT SUM(n) FROM d.t"), "60");
+}
+
+/// What is answered in a branch that `broken` has had rolled back.
+fn is_only_to_be_rolled_back(
+    client: &mut TextClient,
+    told: u16,
+    mut broken: impl FnMut(&mut TextClient),
+) {
+    for (ending, expected) in
+        [("XA ROLLBACK 'b'", 0), ("XA COMMIT 'b' ONE PHASE", told), ("XA PREPARE 'b'", 1399)]
+    {
+        all(client, &["XA START 'b'"]);
+        broken(client);
+        assert_eq!(client.code("SELECT * FROM d.t"), told);
+        assert_eq!(client.code("COMMIT"), 1399);
+        assert_eq!(client.code("XA END 'b'"), told);
+        assert_eq!(client.code(ending), expected, "{ending}");
+        let over = if expected == 1399 { 0 } else { 1397 };
+        assert_eq!(client.code("XA ROLLBACK 'b'"), over);
+        assert!(rows(client, "XA RECOVER").is_empty());
     }
 }

@@ -143,6 +143,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
     };
     packages::install_for_soak()?;
+    packages::install_for_scale_out()?;
     let start = Instant::now();
     let (mut tally, mut good) = (Tally::default(), true);
     let beside = BESIDE_A_PEER.iter().filter(|_| peer.is_some());

@@ -8,7 +8,7 @@ use crate::core::{BranchPhase, Core};
 use crate::errors::SessionError;
 use crate::show;
 use crate::tracking::Begun;
-use catalog::CatalogError;
+use catalog::{BranchEnd, CatalogError};
 use engine::Xid;
 use executor::{Environment, ResultColumn, RowSink, SqlError};
 use instrument::{BranchName, Counter, count};
@@ -20,6 +20,11 @@ use value::{Collation, ColumnType, Datum, Kind};
 fn named(xid: &ast::Xid) -> Result<Xid, SqlError> {
     let name = Xid::new(xid.format, &xid.gtrid, &xid.bqual);
     name.ok_or_else(|| SessionError::BranchInvalid.into())
+}
+
+/// What has rolled back a branch that was to be prepared or committed: behind it, SHOW WARNINGS tells that it is gone.
+fn rolled_back_by(error: SqlError) -> SqlError {
+    error.followed_by(&CatalogError::BranchRolledBack(BranchEnd::Error).into())
 }
 
 /// The name as events tell it.
@@ -111,7 +116,7 @@ impl Core {
             Err(error) => {
                 // As in MySQL, nothing is left of what could not be prepared.
                 self.end_own_branch(&xid, false);
-                return Err(error.into());
+                return Err(rolled_back_by(error.into()));
             }
         };
         count(Counter::HandlerPrepare, 1);
@@ -137,7 +142,7 @@ impl Core {
             Some((_, BranchPhase::Idle)) if one_phase => {
                 let committed = self.commit_open();
                 self.end_own_branch(&xid, committed.is_ok());
-                committed
+                committed.map_err(rolled_back_by)
             }
             Some((_, BranchPhase::Prepared)) if !one_phase => self.end_prepared(&xid, true),
             Some(_) => Err(self.branch.wrong_state()),
@@ -167,7 +172,16 @@ impl Core {
         if !self.env.server.branches.may_take(xid, self.env.id) {
             return Err(SessionError::UnknownBranch.into());
         }
-        self.tables.lock_for_end(&self.client, self.env.lock_deadline())?;
+        if let Err(error) = self.tables.lock_for_end(&self.client, self.env.lock_deadline()) {
+            let is_own = self.branch.get().is_some();
+            // MySQL asks for a retry but where a session rolls back its own, which is still prepared as well.
+            let why = if is_own && !commit {
+                SessionError::BranchFailed
+            } else {
+                SessionError::BranchRetry
+            };
+            return Err(SqlError::from(error).followed_by(&why.into()));
+        }
         let ended = self.end_locked(xid, commit);
         self.tables.unlock_for_end(&self.client);
         ended
@@ -210,7 +224,7 @@ impl Core {
     pub fn needs_xa_recover(&self) -> Result<(), SqlError> {
         match self.env.rights.dynamic("XA_RECOVER_ADMIN") {
             true => Ok(()),
-            false => Err(SessionError::BranchesHidden.into()),
+            false => Err(SessionError::BranchFailed.into()),
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Diagnostics {
     kept: Vec<Condition>,
     warnings: u64,
     errors: u64,
+    /// Where the error is, if it is kept, that the statement was answered with: one that is told behind it is another.
+    answered: Option<usize>,
     /// Counts of the statement before, as long as the one that asks for them has no condition of its own.
     before: Option<(u64, u64)>,
     /// Most conditions that are kept (`max_error_count`); all are counted.
@@ -94,6 +96,7 @@ impl Diagnostics {
         self.before = None;
         if self.warnings != 0 {
             self.kept.clear();
+            self.answered = None;
             self.warnings = 0;
             self.errors = 0;
         }
@@ -134,7 +137,7 @@ impl Diagnostics {
         self.push(level, code, text, (*state_of(code), None));
     }
 
-    /// Adds an error with its SQLSTATE, and with what SIGNAL gave it.
+    /// Adds the error that the statement is answered with, with its SQLSTATE, and with what SIGNAL gave it.
     pub fn add_error(
         &mut self,
         code: u16,
@@ -143,6 +146,7 @@ impl Diagnostics {
     ) {
         self.warnings += 1;
         self.errors += 1;
+        self.answered = Some(self.kept.len());
         self.push(Level::Error, code, text, (state, signalled));
     }
 
@@ -193,10 +197,10 @@ impl Diagnostics {
         &self.kept
     }
 
-    /// The error that was added last: number, SQLSTATE, text.
-    pub fn last_error(&self) -> Option<(u16, [u8; 5], &str)> {
-        let last = self.kept.iter().rfind(|condition| condition.level == Level::Error)?;
-        Some((last.code, last.state, &last.text))
+    /// The error that the statement was answered with: number, SQLSTATE, text.
+    pub fn answered(&self) -> Option<(u16, [u8; 5], &str)> {
+        let error = self.kept.get(self.answered?)?;
+        Some((error.code, error.state, &error.text))
     }
 
     /// Conditions of every level.

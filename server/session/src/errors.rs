@@ -112,8 +112,8 @@ base::error_table! {
         /// XA START in a transaction, or under LOCK TABLES.
         OutsideBranch =
             1400 "XAE09" "XAER_OUTSIDE: Some work is done outside global transaction";
-        /// XA RECOVER without XA_RECOVER_ADMIN.
-        BranchesHidden =
+        /// XA RECOVER without XA_RECOVER_ADMIN; behind another error, XA ROLLBACK that did not come to it.
+        BranchFailed =
             1401 "XAE03" "XAER_RMERR: Fatal error occurred in the transaction branch - check your data \
                           for consistency";
         /// XA START of a branch that there is.
@@ -128,6 +128,10 @@ base::error_table! {
         InsecureTransport =
             3159 "HY000" "Connections using insecure transport are prohibited while \
                           --require_secure_transport=ON.";
+        /// Behind another error: what became of XA COMMIT or XA ROLLBACK of a prepared branch, which still is.
+        BranchRetry =
+            3197 "HY000" "The resource manager is not able to commit the transaction branch at this time. \
+                          Please retry later.";
         /// ALTER INSTANCE RELOAD TLS with files that cannot be used.
         TlsLibrary(why) =
             3888 "HY000" "Failed to set up SSL because of the following SSL library error: {why}";

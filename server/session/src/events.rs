@@ -103,7 +103,7 @@ impl Core {
 
     #[cold]
     fn tell_failure(&mut self) {
-        if let Some((code, state, text)) = self.env.diagnostics.last_error() {
+        if let Some((code, state, text)) = self.env.diagnostics.answered() {
             self.events.fails(Failure { code, state, text: text.to_string() });
         }
     }

@@ -158,7 +158,7 @@ impl Session {
         core.identity.phase = Phase::Commands;
         core.protocol.multi_statements = true;
         core.query(text, net);
-        match core.env.diagnostics.last_error() {
+        match core.env.diagnostics.answered() {
             Some((number, _, text)) => Err(format!("error {number}: {text}")),
             None => Ok(()),
         }

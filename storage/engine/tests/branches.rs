@@ -367,6 +367,72 @@ fn a_full_disk_leaves_a_branch_prepared_or_its_client_in_its_transaction() {
     assert!(refused > 0 && prepared > 0, "{refused} {prepared}");
 }
 
+#[test]
+fn a_disk_that_is_full_over_a_crash_leaves_a_branch_to_be_ended() {
+    let (mut refused, mut ended_at_once) = (0, 0);
+    for (commit, room) in [true, false].iter().flat_map(|c| (0..6).map(move |n| (*c, n * 16_384))) {
+        let disk = SimDisk::new(6);
+        let (engine, table, mut client) = world(&disk);
+        work(&mut client, &table);
+        for id in 1000..1100 {
+            put(&mut client, &table, &row(id, id, id, 2000)).unwrap();
+        }
+        drop(client.prepare(xid(1)).unwrap());
+        let mut disk = disk.crash();
+        drop((client, table, engine));
+        // It stays full: what cannot be begun leaves all as it was.
+        disk.enospc_after(room);
+        let opened = match common::open(&disk) {
+            Ok(opened) => opened,
+            Err(e) => {
+                assert!(matches!(e, Error::NoSpace { .. }), "{e}");
+                refused += 1;
+                disk = disk.crash();
+                common::open(&disk).unwrap()
+            }
+        };
+        let (engine, tables, _) = opened;
+        let table = Arc::clone(tables.values().next().unwrap());
+        let mut branches = engine.take_branches();
+        assert_eq!(branches.len(), 1);
+        let branch = &mut branches[0];
+        let mut client = engine.client().unwrap();
+        let mut end = |branch: &mut Branch| match commit {
+            true => client.commit_branch(branch),
+            false => client.rollback_branch(branch),
+        };
+        match end(branch) {
+            Ok(()) => ended_at_once += 1,
+            Err(e) => {
+                assert!(matches!(e, Error::NoSpace { .. }), "{e}");
+                assert!(branch.trx_id().is_some(), "its end was refused, and it is gone");
+                refused += 1;
+                disk.make_room();
+                end(branch).unwrap();
+            }
+        }
+        assert_eq!(branch.trx_id(), None);
+        disk.heal();
+        while !engine.is_settled() {
+            engine.step_janitor(u64::MAX);
+        }
+        for disk in [None, Some(disk.crash())] {
+            let again = disk.as_ref().map(|disk| common::open(disk).unwrap());
+            let (engine, table) = match &again {
+                Some((engine, tables, _)) => (engine, tables.values().next().unwrap()),
+                None => (&engine, &table),
+            };
+            assert!(engine.take_branches().is_empty());
+            let mut client = engine.client().unwrap();
+            let rows = ids(&mut client, table);
+            assert_eq!(rows.len(), if commit { 104 } else { 4 });
+            assert_eq!(rows[..4], if commit { AFTER } else { BEFORE });
+            engine.check_table(table).unwrap();
+        }
+    }
+    assert!(ended_at_once > 0, "{refused} {ended_at_once}");
+}
+
 /// Others want to lock and to overwrite what a transaction has written, while it is prepared and ended.
 fn lockers_beside_a_branch(commit: bool) {
     let (engine, table, mut client) = world(&SimDisk::new(9));
@@ -654,9 +720,9 @@ const LANE_IDS: i64 = 20;
 const LOCKER_SEEDS: u64 = 150;
 const SEEDS: u64 = if cfg!(debug_assertions) { 60 } else { 400 };
 
-fn play(seed: u64, totals: &mut Totals) {
+fn play(seed: u64, disk: &Arc<SimDisk>, totals: &mut Totals) {
     let mut rng = Rng::new(seed);
-    let (mut disk, mut allowed, mut next) = (SimDisk::new(seed), vec![Model::default()], 1);
+    let (mut disk, mut allowed, mut next) = (Arc::clone(disk), vec![Model::default()], 1);
     for _ in 0..4 {
         let opened = World::open(&disk, (Rng::new(rng.next_u64()), next), &allowed, totals);
         let mut world = opened.unwrap();
@@ -697,8 +763,8 @@ fn branches_are_there_after_every_crash() {
     let mut totals = Totals::default();
     let whole = seeds.end - seeds.start >= SEEDS;
     for seed in seeds {
-        let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            play(seed, &mut totals);
+        let played = catch_unwind(AssertUnwindSafe(|| {
+            play(seed, &SimDisk::new(seed), &mut totals);
         }));
         assert!(played.is_ok(), "seed {seed}");
     }
@@ -707,4 +773,17 @@ fn branches_are_there_after_every_crash() {
         totals;
     let happened = [crashes, cut_off, prepared, found, committed, rolled_back, losers, old_views];
     assert!(!whole || happened.iter().all(|n| *n > 0), "something never happened");
+}
+
+/// The campaign can fail: with a log that is never synced it does.
+#[test]
+fn without_the_sync_of_the_log_the_campaign_of_branches_fails() {
+    let fails = |seed: &u64| {
+        let disk = SimDisk::new(*seed);
+        disk.ignore_syncs_of("redo/");
+        catch_unwind(AssertUnwindSafe(|| play(*seed, &disk, &mut Totals::default()))).is_err()
+    };
+    let seed = (0..10).find(fails);
+    println!("without syncs of the log seed {seed:?} fails");
+    assert!(seed.is_some(), "10 seeds have passed without the syncs of the log");
 }

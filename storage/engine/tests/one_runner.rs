@@ -8,17 +8,20 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_types)] // tests; the oracle's mutex is never waited for
 
+#[path = "one_runner_parts/branches.rs"]
+mod branches;
 #[path = "one_runner_parts/client.rs"]
 mod client;
 mod common;
 #[path = "one_runner_parts/oracle.rs"]
 mod oracle;
 
+use branches::{Held, name_of};
 use client::{ACCOUNTS, Actor, ITEMS, World, definition, definition_key, key_of};
 use common::{Registry, Tables};
-use engine::{Engine, EngineConfig, Error, Notes, RecoveryPhase, Result, Table};
+use engine::{Branch, Engine, EngineConfig, Error, Notes, RecoveryPhase, Result, Table};
 use host::{AlignedBuf, Disk, Latency, OpenMode, SimDisk};
-use oracle::{Oracle, State};
+use oracle::{Left, Oracle, State};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -64,6 +67,10 @@ pub struct Totals {
     definitions: u64,
     /// Transactions of one change that was, or could have been, their commit.
     at_once: u64,
+    prepared: u64,
+    branches_found: u64,
+    branches_committed: u64,
+    branches_rolled_back: u64,
     steps: u64,
     switches: u64,
 }
@@ -71,7 +78,7 @@ pub struct Totals {
 /// What a crash has left, and what may be in it.
 struct Crashed {
     disk: Arc<SimDisk>,
-    allowed: Vec<State>,
+    allowed: Vec<Left>,
 }
 
 /// Opens after a crash; recovery itself may be cut off by another crash, again and again.
@@ -132,21 +139,22 @@ fn visible(engine: &Arc<Engine>, tables: &Tables) -> Result<State> {
     Ok(state)
 }
 
-/// The tables are sound, and nothing is left to undo or purge.
-fn check_tables(engine: &Engine, tables: &Tables, state: &State) -> Result<()> {
-    for table in tables.values() {
+/// The tables are sound, and nothing is left to undo or purge, but in those that branches have changed.
+fn check_tables(engine: &Engine, tables: &Tables, left: &Left) -> Result<()> {
+    for table in tables.values().filter(|table| !left.is_in_a_branch(key_of(table))) {
         let check = engine.check_table(table)?;
-        let rows = state.keys().filter(|k| k.0 == key_of(table)).count();
+        let rows = left.rows.keys().filter(|k| k.0 == key_of(table)).count();
         assert_eq!(check.rows, rows as u64, "table {}", table.id());
     }
     Ok(())
 }
 
-fn explain(allowed: &[State], found: &State) {
-    for (i, state) in allowed.iter().enumerate() {
+fn explain(allowed: &[Left], (found, branches): (&State, &[u64])) {
+    for (i, Left { rows: state, branches: expected }) in allowed.iter().enumerate() {
         let missing: Vec<_> = state.iter().filter(|(k, r)| found.get(k) != Some(r)).collect();
         let excess: Vec<_> = found.iter().filter(|(k, r)| state.get(k) != Some(r)).collect();
         eprintln!("allowed {i}:\n  missing {missing:?}\n  not expected {excess:?}");
+        eprintln!("  branches {branches:?} of {:?}", expected.keys());
     }
 }
 
@@ -156,7 +164,8 @@ fn verify(
     disk: &SimDisk,
     engine: &Arc<Engine>,
     tables: &Tables,
-) -> Option<State> {
+    branches: &[Branch],
+) -> Option<Left> {
     let found = match visible(engine, tables) {
         Ok(found) => found,
         Err(e) => {
@@ -164,13 +173,16 @@ fn verify(
             return None;
         }
     };
-    if !crashed.allowed.contains(&found) {
-        explain(&crashed.allowed, &found);
+    let mut names: Vec<u64> = branches.iter().map(name_of).collect();
+    names.sort_unstable();
+    let is_found = |left: &&Left| left.rows == found && left.branches.keys().eq(&names);
+    let Some(left) = crashed.allowed.iter().find(is_found) else {
+        explain(&crashed.allowed, (&found, &names));
         panic!("recovery found a state that may not be there");
-    }
+    };
     let accounts = tables.values().next().expect("the accounts are the first table");
     assert_eq!(sum(&found, accounts), SUM, "the accounts' sum after recovery");
-    Some(found)
+    Some(left.clone())
 }
 
 fn sum(state: &State, accounts: &Table) -> i64 {
@@ -183,7 +195,7 @@ fn settle(
     disk: &SimDisk,
     engine: &Engine,
     tables: &Tables,
-    state: &State,
+    left: &Left,
     totals: &mut Totals,
 ) -> bool {
     // What only reads from a dead disk tries again for ever.
@@ -197,7 +209,7 @@ fn settle(
         totals.losers += report.losers;
         totals.purged += report.purged;
         totals.orphans += report.orphans.len() as u64;
-        check_tables(engine, tables, state)
+        check_tables(engine, tables, left)
     });
     match done {
         Ok(()) => true,
@@ -208,7 +220,7 @@ fn settle(
 
 /// The first life, the same for all seeds: accounts with something on them, and two tables of items that
 /// with their indexes do not fit into the pool.
-fn first_life() -> (Arc<SimDisk>, State) {
+fn first_life() -> (Arc<SimDisk>, Left) {
     let disk = SimDisk::new(1);
     let (engine, ..) = common::open(&disk).unwrap();
     let mut client = engine.client().unwrap();
@@ -229,13 +241,13 @@ fn first_life() -> (Arc<SimDisk>, State) {
     let tables = common::open_tables(&engine).unwrap();
     let state = visible(&engine, &tables).unwrap();
     engine.shutdown().unwrap();
-    (disk, state)
+    (disk, Left { rows: state, ..Left::default() })
 }
 
 /// The disk of the first life, copied. Runs of several tests share it, so they take turns by a lock of the
 /// system and without sync points: a thread of one run cannot wait for a thread of another.
 fn set_up(seed: u64) -> Crashed {
-    static FIRST: OnceLock<Mutex<(Arc<SimDisk>, State)>> = OnceLock::new();
+    static FIRST: OnceLock<Mutex<(Arc<SimDisk>, Left)>> = OnceLock::new();
     let first = FIRST.get_or_init(|| Mutex::new(first_life()));
     let first = first.lock().unwrap();
     let disk = sched::quiet(|| first.0.copy(seed));
@@ -246,12 +258,15 @@ fn set_up(seed: u64) -> Crashed {
 fn live(rng: &mut Rng, mut crashed: Crashed, totals: &mut Totals, trace: bool) -> Crashed {
     let (disk, engine, registry) = reopen(rng, Arc::clone(&crashed.disk), totals);
     let tables = registry.tables().clone();
-    let found = verify(&crashed, &disk, &engine, &tables);
+    let branches = engine.take_branches();
+    totals.branches_found += branches.len() as u64;
+    let found = verify(&crashed, &disk, &engine, &tables, &branches);
     let patient = rng.chance(1, 2);
-    let alive = found.filter(|state| !patient || settle(&disk, &engine, &tables, state, totals));
-    if let Some(state) = alive.filter(|_| disk.heal_if_on()) {
+    let alive = found.filter(|left| !patient || settle(&disk, &engine, &tables, left, totals));
+    if let Some(left) = alive.filter(|_| disk.heal_if_on()) {
         let trouble = Trouble::draw(rng);
-        crashed.allowed = work(rng, (&disk, &engine, registry), state, &trouble, totals, trace);
+        let life = (&disk, &engine, registry);
+        crashed.allowed = work(rng, life, (left, branches), &trouble, totals, trace);
     }
     disk.power_off();
     let phase = engine.recovery_progress().phase;
@@ -270,11 +285,17 @@ struct Trouble {
     full_after: Option<u64>,
     housekeeper: bool,
     old_views: bool,
+    branches: bool,
 }
 
 impl Trouble {
-    const NONE: Trouble =
-        Trouble { power_off_after: None, full_after: None, housekeeper: false, old_views: false };
+    const NONE: Trouble = Trouble {
+        power_off_after: None,
+        full_after: None,
+        housekeeper: false,
+        old_views: false,
+        branches: false,
+    };
 
     fn draw(rng: &mut Rng) -> Trouble {
         let most = [8, 30, 100, 400][rng.below(4) as usize];
@@ -285,6 +306,7 @@ impl Trouble {
             full_after: rng.chance(1, 8).then_some(full_after),
             housekeeper: rng.chance(1, 2),
             old_views: rng.chance(1, 2),
+            branches: true,
         }
     }
 }
@@ -293,23 +315,34 @@ impl Trouble {
 fn work(
     rng: &mut Rng,
     (disk, engine, registry): (&Arc<SimDisk>, &Arc<Engine>, Registry),
-    found: State,
+    (found, branches): (Left, Vec<Branch>),
     trouble: &Trouble,
     totals: &mut Totals,
     trace: bool,
-) -> Vec<State> {
+) -> Vec<Left> {
     let mut own: Vec<Arc<Table>> = registry.tables().values().cloned().collect();
     let mut shared = own.drain(..3);
     let mut next = || shared.next().expect("the first life made three tables");
     let (accounts, items) = (next(), [next(), next()]);
     drop(shared);
     let (disk, engine) = (Arc::clone(disk), Arc::clone(engine));
-    let sum = sum(&found, &accounts);
-    let oracle = Mutex::new(Oracle::new(found));
-    let totals_now = Mutex::new(std::mem::take(totals));
-    let world =
-        World { disk, engine, registry, accounts, items, oracle, totals: totals_now, sum, trace };
-    let world = Arc::new(world);
+    let sum = sum(&found.rows, &accounts);
+    let (oracle, trx_by_name) = Oracle::new(found);
+    let held = |branch| Held { trx: trx_by_name[&name_of(&branch)], branch };
+    let held: Vec<Held> = branches.into_iter().map(held).collect();
+    let world = Arc::new(World {
+        disk,
+        engine,
+        registry,
+        accounts,
+        items,
+        oracle: Mutex::new(oracle),
+        prepares: trouble.branches,
+        branches: Mutex::new(held),
+        totals: Mutex::new(std::mem::take(totals)),
+        sum,
+        trace,
+    });
     trouble.power_off_after.inspect(|n| world.disk.power_off_after(*n));
     trouble.full_after.inspect(|n| world.disk.enospc_after(*n));
     let mut own = Some(own);
@@ -345,17 +378,17 @@ fn still_alive(
     engine: &Arc<Engine>,
     registry: &Registry,
     disk: &SimDisk,
-    allowed: &[State],
+    allowed: &[Left],
     totals: &mut Totals,
 ) {
     let tables = registry.tables().clone();
     match visible(engine, &tables) {
         Ok(found) => {
-            if found != allowed[0] {
-                explain(allowed, &found);
+            if found != allowed[0].rows {
+                explain(allowed, (&found, &[]));
                 panic!("the clients' last state is not there");
             }
-            settle(disk, engine, &tables, &found, totals);
+            settle(disk, engine, &tables, &allowed[0], totals);
         }
         Err(e) => assert!(disk.is_off(), "{e}"),
     }
@@ -491,6 +524,10 @@ impl Totals {
             (&mut self.old_views, t.old_views),
             (&mut self.unpurged, t.unpurged),
             (&mut self.at_once, t.at_once),
+            (&mut self.prepared, t.prepared),
+            (&mut self.branches_found, t.branches_found),
+            (&mut self.branches_committed, t.branches_committed),
+            (&mut self.branches_rolled_back, t.branches_rolled_back),
         ];
         pairs.into_iter().for_each(|(sum, n)| *sum += n);
     }
@@ -542,6 +579,10 @@ fn the_campaign_of_concurrent_transactions_survives_every_crash() {
     assert!(done < 20 || !common.contains(&0), "a common trouble never happened: {t:?}");
     let rarer = [t.torn_pages, t.orphans, t.deadlocks, t.killed, t.rollbacks_cut_off];
     assert!(done < 100 || !rarer.contains(&0), "a kind of trouble never happened: {t:?}");
+    let ends = [t.branches_committed, t.branches_rolled_back];
+    let branches = [t.prepared, t.branches_found];
+    assert!(done < 20 || !branches.contains(&0), "no branch was prepared, or found: {t:?}");
+    assert!(done < 100 || !ends.contains(&0), "no branch was ended in some way: {t:?}");
     let rare = [t.full_disks, t.timeouts];
     assert!(done < 400 || !rare.contains(&0), "a rare trouble never happened: {t:?}");
 }
@@ -614,7 +655,7 @@ fn three_times_the_pages(seed: u64, large: bool) -> [BTreeMap<String, AlignedBuf
     let (engine, tables, _) = common::open_with(config(), &first.disk).unwrap();
     let registry = Registry::new(tables);
     let life = (&first.disk, &engine, registry);
-    let state = first.allowed[0].clone();
+    let state = (first.allowed[0].clone(), Vec::new());
     let trouble = Trouble { housekeeper: !large, ..Trouble::NONE };
     if !large {
         engine.start_background().unwrap();

@@ -31,6 +31,20 @@ pub struct Parts {
     pub recovery: Recovery,
 }
 
+/// Notes in a folder how many shards its data has: the proxy finds each row by that number.
+fn is_of(folder: &Path, shards: usize) -> Result<(), String> {
+    let file = folder.join("shards");
+    match std::fs::read_to_string(&file) {
+        Ok(made_with) if made_with == shards.to_string() => Ok(()),
+        Ok(made_with) => Err(format!(
+            "the data in {} is of {made_with} shards, not {shards}; remove it to begin anew",
+            folder.display()
+        )),
+        Err(_) => std::fs::write(&file, shards.to_string())
+            .map_err(|e| format!("{}: {e}", file.display())),
+    }
+}
+
 /// Servers, the proxy in front of them, and the network that they have for themselves. They end with it.
 #[derive(Debug)]
 pub struct Cluster {
@@ -45,12 +59,13 @@ impl Cluster {
     /// Starts one in a folder: data that is there stays, with as many shards as it was made with.
     ///
     /// # Errors
-    /// When a program is missing, or the proxy does not start.
+    /// When a program is missing, the data is of another number of shards, or the proxy does not start.
     ///
     /// # Panics
     /// When a server does not start.
     pub fn start(folder: &Path, parts: Parts) -> Result<Cluster, String> {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        is_of(folder, parts.shards)?;
         let namespace = Namespace::with_entrance(&folder.join("proxy.sock"), PROXY_PORT)?;
         let folder = folder.to_path_buf();
         let mut cluster = Cluster { proxy: None, shards: Vec::new(), namespace, folder, parts };
@@ -168,5 +183,18 @@ impl Cluster {
     /// Leaves all processes running.
     pub fn leave(self) {
         std::mem::forget(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_stays_of_as_many_shards() {
+        let folder = crate::TempDir::new();
+        is_of(folder.path(), 3).unwrap();
+        is_of(folder.path(), 3).unwrap();
+        assert!(is_of(folder.path(), 2).unwrap_err().contains("of 3 shards, not 2"));
     }
 }

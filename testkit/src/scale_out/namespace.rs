@@ -6,6 +6,7 @@
 //! 1. The namespace lives as long as its keeper, the relay from the socket to the port inside.
 //! 2. Root makes it as it is; others in a user namespace of their own, where the system lets them.
 
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -83,17 +84,39 @@ impl Namespace {
         command
     }
 
-    /// Relays a TCP port of this machine's loopback to the entrance.
+    /// Relays a TCP port of this machine's loopback to the entrance. It listens on return.
     ///
     /// # Errors
-    /// When there is no relay.
+    /// When there is no relay, or the port is in use.
     pub fn published(&self, port: u16) -> Result<Running, String> {
         let listen = format!("TCP-LISTEN:{port},bind=127.0.0.1,reuseaddr,fork");
         let mut command = Command::new("setsid");
         command.args(["socat", &listen, &format!("UNIX-CONNECT:{}", self.entrance.display())]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        Running::start(&mut command, "the relay to the namespace")
+        is_free(port)?;
+        let mut relay = Running::start(&mut command, "the relay to the namespace")?;
+        for _ in 0..500 {
+            let listens = TcpStream::connect(("127.0.0.1", port)).is_ok();
+            // Somebody may have come between.
+            if relay.is_over() {
+                break;
+            }
+            if listens {
+                return Ok(relay);
+            }
+            crate::pause(10);
+        }
+        Err(format!("no relay listens on port {port}"))
     }
+}
+
+/// Whether nobody listens on a port of this machine's loopback.
+///
+/// # Errors
+/// When somebody does.
+pub fn is_free(port: u16) -> Result<(), String> {
+    let listened = TcpListener::bind(("127.0.0.1", port));
+    listened.map(drop).map_err(|e| format!("port {port} of 127.0.0.1: {e}"))
 }
 
 /// Whether `unshare` with these options runs a program.
@@ -131,5 +154,19 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_somebody_listens_on_is_not_free() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        assert!(is_free(port).unwrap_err().contains(&port.to_string()));
+        drop(taken);
+        is_free(port).unwrap();
     }
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use testkit::scale_out::proxy::{self, Recovery};
-use testkit::scale_out::{Cluster, Parts, bank, chaos};
+use testkit::scale_out::{Cluster, Parts, bank, chaos, namespace};
 
 const USAGE: &str = "\
 usage: cargo xtask scale-out up [--shards 3] [--port 3307]
@@ -99,6 +99,8 @@ fn up(settings: &Settings) -> Result<(), String> {
     if state().exists() {
         return Err("it is up already: cargo xtask scale-out down".into());
     }
+    // Asked first: the servers and the proxy take a while.
+    namespace::is_free(settings.port).map_err(|why| format!("{why}; --port names another"))?;
     let folder = home("up");
     let is_new = !folder.exists();
     let cluster = Cluster::start(&folder, parts(settings.shards, PATIENT)?)?;

@@ -114,10 +114,12 @@ impl Reply {
         let state = state.as_bytes().try_into().unwrap_or(*b"HY000");
         let state: [u8; 5] = signalled.as_ref().map_or(state, |signalled| signalled.state);
         env.diagnostics.add_error(code, text.clone(), (state, signalled));
-        if let SqlError::Followed(_, code, text) = error {
+        let mut first = error;
+        if let SqlError::Followed(of, code, text) = error {
             env.note_error(*code, text);
+            first = of;
         }
-        if matches!(error, SqlError::Catalog(CatalogError::Lock(MdlError::TimedOut))) {
+        if matches!(first, SqlError::Catalog(CatalogError::Lock(MdlError::TimedOut))) {
             env.note_blockers(code);
         }
         env.row_count = -1;

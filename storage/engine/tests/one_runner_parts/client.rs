@@ -1,5 +1,6 @@
 //! What one client does: transactions over tables that it shares with others, each answer checked.
 
+use super::branches::Held;
 use super::common::{self, Registry, Row};
 use super::oracle::{Key, Oracle, Trx};
 use engine::{Change, Client, Engine, Error, IndexId, Result, RowLock, Table, Then};
@@ -15,6 +16,8 @@ pub const ACCOUNTS: i64 = 12;
 pub const ITEMS: u64 = 300;
 /// Their unique numbers are below this.
 const UNIQUES: u64 = 600;
+/// The most that a client waits for a lock.
+const LOCK_WAIT_SECONDS: u32 = 10;
 
 /// What all clients of one life of the engine share.
 pub struct World {
@@ -24,6 +27,10 @@ pub struct World {
     pub accounts: Arc<Table>,
     pub items: [Arc<Table>; 2],
     pub oracle: Mutex<Oracle>,
+    /// Whether transactions become branches.
+    pub prepares: bool,
+    /// Prepared branches that nobody is ending.
+    pub branches: Mutex<Vec<Held>>,
     pub totals: Mutex<super::Totals>,
     pub sum: i64,
     pub trace: bool,
@@ -34,13 +41,17 @@ impl World {
         self.oracle.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    pub fn branches(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.branches.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
     pub fn count(&self, f: impl FnOnce(&mut super::Totals)) {
         f(&mut self.totals.lock().unwrap_or_else(|e| e.into_inner()));
     }
 }
 
 /// How a statement ended, other than by success.
-enum End {
+pub enum End {
     /// The power is off.
     Off,
     /// The transaction is to be rolled back: deadlock, timeout, full disk.
@@ -50,13 +61,13 @@ enum End {
 type Step<T> = std::result::Result<T, End>;
 
 pub struct Actor {
-    world: Arc<World>,
-    number: u64,
-    rng: Rng,
-    client: Client,
-    trx: Trx,
+    pub world: Arc<World>,
+    pub number: u64,
+    pub rng: Rng,
+    pub client: Client,
+    pub trx: Trx,
     serial: u64,
-    is_owner: bool,
+    pub is_owner: bool,
     /// Tables of its own: nobody else touches them, so it may change what they are.
     own: Vec<Arc<Table>>,
 }
@@ -72,7 +83,9 @@ macro_rules! trace {
 impl Actor {
     /// A client; one that owns tables makes and drops some.
     pub fn new(world: &Arc<World>, number: u64, rng: Rng, own: Option<Vec<Arc<Table>>>) -> Actor {
-        let client = world.engine.client().expect("there are slots for all");
+        let mut client = world.engine.client().expect("there are slots for all");
+        // Who waits for a branch may be who would end it.
+        client.set_lock_wait_timeout(LOCK_WAIT_SECONDS);
         let (is_owner, own) = (own.is_some(), own.unwrap_or_default());
         let world = Arc::clone(world);
         Actor { world, number, rng, client, trx: 0, serial: 0, is_owner, own }
@@ -84,7 +97,8 @@ impl Actor {
             if self.rng.chance(1, 30) {
                 self.kill_somebody();
             }
-            if self.transaction().is_err() {
+            let ended = if self.rng.chance(1, 3) { self.end_a_branch() } else { Ok(()) };
+            if ended.and_then(|()| self.transaction()).is_err() {
                 return;
             }
         }
@@ -92,7 +106,7 @@ impl Actor {
 
     /// Sorts an error: of the engine's answers only those that end a transaction, once the power is off
     /// anything.
-    fn end(&mut self, error: Error) -> End {
+    pub fn end(&mut self, error: Error) -> End {
         trace!(self, "{error}");
         if self.world.disk.is_off() {
             return End::Off;
@@ -136,7 +150,10 @@ impl Actor {
             _ => self.change_items(),
         };
         match done {
-            Ok(()) if self.rng.chance(4, 5) => self.commit(),
+            Ok(()) if self.rng.chance(4, 5) => match self.prepares() {
+                true => self.prepare(),
+                false => self.commit(),
+            },
             Err(End::Off) => Err(()),
             _ => self.rollback(),
         }
@@ -159,7 +176,7 @@ impl Actor {
         }
     }
 
-    fn rollback(&mut self) -> std::result::Result<(), ()> {
+    pub fn rollback(&mut self) -> std::result::Result<(), ()> {
         trace!(self, "roll back {}", self.trx);
         // Nobody may find it any more, even while it is being undone.
         self.world.oracle().rolled_back(self.trx, 0);

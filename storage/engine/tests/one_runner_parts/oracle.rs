@@ -6,10 +6,12 @@
 //!    whose commit has begun; never an uncommitted one of somebody else.
 //! 3. After a crash a set of the transactions that were committing, and every acknowledged one, is there
 //!    wholly, and nothing else is.
-//! 4. The oracle is used between sync points only, so a plain mutex around it is never contended.
+//! 4. A branch is prepared from the answer to its PREPARE to that to its end; a crash while nobody was answered
+//!    may leave it either way.
+//! 5. The oracle is used between sync points only, so a plain mutex around it is never contended.
 
 use super::common::Row;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Table and id of a row.
 pub type Key = (i64, i64);
@@ -17,12 +19,64 @@ pub type Key = (i64, i64);
 /// The rows of tables, as somebody sees them.
 pub type State = BTreeMap<Key, Row>;
 
+/// What a branch makes of rows; `None`: they are deleted.
+pub type Changes = BTreeMap<Key, Option<Row>>;
+
+/// What a crash leaves: the rows, and the prepared branches by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    pub rows: State,
+    pub branches: BTreeMap<u64, Changes>,
+}
+
+impl Left {
+    /// Whether a branch has changed something in a table.
+    pub fn is_in_a_branch(&self, table: i64) -> bool {
+        self.branches.values().flat_map(Changes::keys).any(|key| key.0 == table)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Active,
     /// The commit has begun and was not answered.
     Committing,
     /// The commit was answered.
+    Committed,
+    /// PREPARE has begun and was not answered.
+    Preparing,
+    /// PREPARE was answered, and no end has begun.
+    Prepared,
+    /// As [`Fate::Committing`], of a branch.
+    BranchCommitting,
+    /// ROLLBACK of a branch has begun and was not answered.
+    BranchRollingBack,
+}
+
+impl Fate {
+    /// Others may find what it has written.
+    fn is_seen(self) -> bool {
+        matches!(self, Fate::Committing | Fate::Committed | Fate::BranchCommitting)
+    }
+
+    /// What may have become of it in a crash: committed, or prepared still; else nothing is left. The likeliest first.
+    fn outcomes(self) -> &'static [Outcome] {
+        match self {
+            Fate::Active => &[Outcome::Gone],
+            Fate::Committing => &[Outcome::Gone, Outcome::Committed],
+            Fate::Committed => &[Outcome::Committed],
+            Fate::Preparing => &[Outcome::Gone, Outcome::Prepared],
+            Fate::Prepared => &[Outcome::Prepared],
+            Fate::BranchCommitting => &[Outcome::Prepared, Outcome::Committed],
+            Fate::BranchRollingBack => &[Outcome::Prepared, Outcome::Gone],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Gone,
+    Prepared,
     Committed,
 }
 
@@ -43,17 +97,29 @@ pub struct Oracle {
     /// Highest order of a write that somebody has found.
     found: BTreeMap<Key, u64>,
     fates: Vec<Fate>,
+    /// Names of branches.
+    names: BTreeMap<Trx, u64>,
     next: u64,
 }
 
 impl Oracle {
-    /// After recovery: what is there is committed.
-    pub fn new(state: State) -> Oracle {
+    /// After recovery: the rows that are there are committed; which branches are prepared.
+    pub fn new(left: Left) -> (Oracle, BTreeMap<u64, Trx>) {
         let mut writes = BTreeMap::new();
-        for (key, row) in state {
+        for (key, row) in left.rows {
             writes.insert(key, vec![Write { trx: 0, order: 0, value: Some(row) }]);
         }
-        Oracle { writes, found: BTreeMap::new(), fates: vec![Fate::Committed], next: 1 }
+        let (found, names) = (BTreeMap::new(), BTreeMap::new());
+        let mut oracle = Oracle { writes, found, fates: vec![Fate::Committed], names, next: 1 };
+        let mut branches = BTreeMap::new();
+        for (name, changes) in left.branches {
+            let trx = oracle.begin();
+            changes.into_iter().for_each(|(key, value)| oracle.wrote(trx, key, value));
+            oracle.preparing(trx, name);
+            oracle.prepared(trx);
+            branches.insert(name, trx);
+        }
+        (oracle, branches)
     }
 
     pub fn now(&mut self) -> Moment {
@@ -86,6 +152,34 @@ impl Oracle {
         self.fates[trx] = Fate::Committed;
     }
 
+    pub fn preparing(&mut self, trx: Trx, name: u64) {
+        self.fates[trx] = Fate::Preparing;
+        self.names.insert(trx, name);
+    }
+
+    pub fn prepared(&mut self, trx: Trx) {
+        self.fates[trx] = Fate::Prepared;
+    }
+
+    /// The transaction could not be prepared, and still is its client's.
+    pub fn not_prepared(&mut self, trx: Trx) {
+        self.fates[trx] = Fate::Active;
+    }
+
+    /// A branch is about to end.
+    pub fn ending(&mut self, trx: Trx, commit: bool) {
+        self.fates[trx] = if commit { Fate::BranchCommitting } else { Fate::BranchRollingBack };
+    }
+
+    /// A branch has ended.
+    pub fn ended(&mut self, trx: Trx, commit: bool) {
+        if commit {
+            return self.committed(trx);
+        }
+        self.rolled_back(trx, 0);
+        self.fates[trx] = Fate::Active;
+    }
+
     /// Forgets what the transaction wrote after `since`: rolled back, wholly or a statement of it.
     pub fn rolled_back(&mut self, trx: Trx, since: Moment) {
         for writes in self.writes.values_mut() {
@@ -115,7 +209,7 @@ impl Oracle {
 
     /// What somebody who began when the floor was `floor` may find: orders and values.
     fn possible(&self, key: Key, floor: u64) -> Vec<(u64, Option<&Row>)> {
-        let seen = |w: &&Write| self.fates[w.trx] != Fate::Active && w.order >= floor;
+        let seen = |w: &&Write| self.fates[w.trx].is_seen() && w.order >= floor;
         let mut all: Vec<_> =
             self.history(key).iter().filter(seen).map(|w| (w.order, w.value.as_ref())).collect();
         if floor == 0 && !self.history(key).iter().any(|w| w.order == 0) {
@@ -147,7 +241,7 @@ impl Oracle {
             assert_eq!(Some(found), own.value.as_ref(), "{key:?}: the transaction's own write");
             return;
         }
-        let last = self.history(key).iter().rfind(|w| self.fates[w.trx] != Fate::Active);
+        let last = self.history(key).iter().rfind(|w| self.fates[w.trx].is_seen());
         let value = last.and_then(|w| w.value.as_ref());
         assert_eq!(Some(found), value, "{key:?}: locked, but not the last committed version");
     }
@@ -201,27 +295,37 @@ impl Oracle {
         all
     }
 
-    /// What recovery may find: every state that is allowed, the likeliest first.
-    pub fn allowed(&self) -> Vec<State> {
-        let doubtful: Vec<Trx> = self
-            .fates
-            .iter()
-            .enumerate()
-            .filter_map(|(trx, fate)| (*fate == Fate::Committing).then_some(trx))
-            .collect();
-        assert!(doubtful.len() <= 8, "at most one per client");
-        let subset = |bits: u32| -> BTreeSet<Trx> {
-            let chosen = |(i, _): &(usize, &Trx)| bits & 1 << i != 0;
-            doubtful.iter().enumerate().filter(chosen).map(|(_, t)| *t).collect()
-        };
-        (0..1 << doubtful.len()).map(|bits| self.state_with(&subset(bits))).collect()
+    /// What recovery may find: all that is allowed, the likeliest first.
+    pub fn allowed(&self) -> Vec<Left> {
+        let doubtful = self.fates.iter().filter(|fate| fate.outcomes().len() > 1).count();
+        assert!(doubtful <= 8, "at most one per client");
+        let mut all = vec![Vec::<Outcome>::new()];
+        for fate in &self.fates {
+            let mut longer = Vec::new();
+            for last in fate.outcomes() {
+                longer.extend(all.iter().map(|so_far| [so_far, &[*last][..]].concat()));
+            }
+            all = longer;
+        }
+        all.iter().map(|outcomes| self.left_by(outcomes)).collect()
     }
 
-    fn state_with(&self, doubtful: &BTreeSet<Trx>) -> State {
-        let there = |w: &&Write| self.fates[w.trx] == Fate::Committed || doubtful.contains(&w.trx);
-        let last = |(key, writes): (&Key, &Vec<Write>)| {
-            Some((*key, writes.iter().rfind(there)?.value.clone()?))
-        };
-        self.writes.iter().filter_map(last).collect()
+    fn left_by(&self, outcomes: &[Outcome]) -> Left {
+        let mut left = Left::default();
+        let is = |w: &&Write, outcome| outcomes[w.trx] == outcome;
+        for (name, trx) in self.names.iter().map(|(trx, name)| (*name, *trx)) {
+            if outcomes[trx] == Outcome::Prepared {
+                left.branches.insert(name, Changes::new());
+            }
+        }
+        for (key, writes) in &self.writes {
+            let last = writes.iter().rfind(|w| is(w, Outcome::Committed));
+            left.rows.extend(last.and_then(|w| Some((*key, w.value.clone()?))));
+            for write in writes.iter().filter(|w| is(w, Outcome::Prepared)) {
+                let changes = left.branches.entry(self.names[&write.trx]).or_default();
+                changes.insert(*key, write.value.clone());
+            }
+        }
+        left
     }
 }
