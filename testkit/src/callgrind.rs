@@ -147,7 +147,7 @@ fn dumped(folder: &Path, number: usize) -> Instructions {
         let total = total.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok());
         // The dashboard's thread runs statements of its own.
         let is_session =
-            text.contains("session::core::Core") && !text.contains("dashboard::service");
+            text.contains("session::core::Core") && !text.contains("dashboard::sample::");
         let of = if is_session { &mut sum.statement } else { &mut sum.background };
         *of += total.unwrap_or(0.0);
     }
