@@ -194,6 +194,46 @@ fn who_is_in_whose_way_is_found() {
 }
 
 #[test]
+fn a_latch_that_is_held_is_found() {
+    const SECONDS: u32 = 5;
+    let folder = TempDir::new();
+    // Pages are written at once, and commits do not wait for the log: who writes a page asks for it.
+    let server = Server::with()
+        .option("--innodb-max-dirty-pages-pct=0")
+        .option("--innodb-max-dirty-pages-pct-lwm=0")
+        .option("--innodb-flush-log-at-trx-commit=2")
+        .start(folder.path());
+    server.sql("CREATE DATABASE sbtest");
+    let script = ["oltp_update_index", "--tables=1", "--table-size=10000"];
+    let prepared = server.sysbench(false, &[&script[..], &["prepare"]].concat());
+    assert!(prepared.ok, "{}", prepared.err);
+    server.sql("SET GLOBAL limpid_instrument_level = synch");
+    // A disk that takes 200 ms to make anything durable.
+    let mut strace = Command::new("strace")
+        .args(["-f", "-q", "-e", "trace=fdatasync,fsync"])
+        .args(["-e", "inject=fdatasync,fsync:delay_enter=200000", "-o", "/dev/null"])
+        .args(["-p", &server.pid().to_string()])
+        .spawn()
+        .unwrap();
+    testkit::pause(700);
+    server.sql("TRUNCATE TABLE performance_schema.limpid_latch_holds");
+    let time = format!("--time={SECONDS}");
+    let ran = server.sysbench(false, &[&script[..], &["--threads=4", &time, "run"]].concat());
+    let (findings, code) = found(&server);
+    testkit::signal(strace.id(), "INT");
+    let _ = strace.wait();
+    assert!(ran.ok, "{}\n{}", ran.out, ran.err);
+    // Who writes pages, and who looks after the log's room, hold theirs meanwhile.
+    let held = findings.iter().filter(|finding| finding["rule"] == "held-latch");
+    let named = held.filter(|finding| {
+        let what = finding["what"].as_str().unwrap();
+        assert!(number(finding, "HELD_PERCENT") >= 50.0, "{finding:#}");
+        what.contains("/page_cleaner_mutex is") || what.contains("/log_governor_mutex is")
+    });
+    assert!(named.count() > 0 && code == Some(1), "{findings:#?}");
+}
+
+#[test]
 fn statements_indexes_and_settings_are_judged() {
     let folder = TempDir::new();
     let server = Server::with()

@@ -4,7 +4,10 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces; what orders tests is no latch of the server's.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use testkit::callgrind::{CountedServer, Instructions, each};
 use testkit::{Server, TempDir};
@@ -58,6 +61,62 @@ fn a_warm_point_select_and_an_update_stay_within_their_instruction_budgets() {
             over.push(format!("{user}, {script}, {mode}: {statement:.0}, at most {most}"));
         }
     }
+    assert!(over.is_empty(), "{}", over.join("\n"));
+}
+
+/// The other gates have no dashboard: many servers would want its port.
+#[test]
+fn a_point_select_costs_no_more_while_somebody_looks() {
+    let _alone = alone();
+    let mut counted = CountedServer::start(
+        &Server::with().option("--limpid-dashboard=ON").option("--limpid-dashboard-port=0"),
+    );
+    assert_eq!(counted.server.sql("SELECT @@limpid_session_history"), "1");
+    let log = counted.server.log();
+    // The first one was of the server that made the tables.
+    let (_, rest) = log.rsplit_once("Dashboard: http://").expect("a dashboard");
+    let at = rest.split('/').next().unwrap();
+    let (seen, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    /// Ends who looks, also where a measurement fails.
+    struct Ends<'a>(&'a AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let look = || {
+        // A stream ends after a minute.
+        while !stop.load(Ordering::Relaxed) {
+            let mut stream = TcpStream::connect(at).unwrap();
+            let request = format!("GET /events HTTP/1.1\r\nHost: {at}\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut bytes = [0; 1 << 16];
+            while !stop.load(Ordering::Relaxed)
+                && let Ok(n @ 1..) = stream.read(&mut bytes)
+            {
+                seen.fetch_add(n as u64, Ordering::Relaxed);
+            }
+        }
+    };
+    let mut over = Vec::new();
+    std::thread::scope(|scope| {
+        let _ends = Ends(&stop);
+        scope.spawn(look);
+        for (mode, most) in
+            [("auto", PREPARED_INSTRUCTIONS_MAX), ("disable", TEXT_INSTRUCTIONS_MAX)]
+        {
+            let before = seen.load(Ordering::Relaxed);
+            let of = ("root", "oltp_point_select", mode);
+            let each = counted.sysbench_event(of, most).statement;
+            let looked = seen.load(Ordering::Relaxed) - before;
+            println!("{mode}: {each:.0} instructions, while {looked} bytes were looked at");
+            if each > most || looked == 0 {
+                over.push(format!(
+                    "{mode}: {each:.0} instructions, at most {most}; {looked} bytes"
+                ));
+            }
+        }
+    });
     assert!(over.is_empty(), "{}", over.join("\n"));
 }
 

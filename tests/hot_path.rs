@@ -164,6 +164,33 @@ fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
     }
 }
 
+/// The sampler reads what sessions publish anyway: they write nothing for it.
+#[test]
+fn a_session_whose_history_is_kept_writes_nothing_shared() {
+    const MOMENTS: usize = 3;
+    let _alone = alone();
+    let counted = shared_writes_are_counted();
+    let rig = Rig::new();
+    let mut conn = rig.connect("sbtest");
+    let (statement, own) = (conn.prepare(), conn.id());
+    conn.select_prepared(statement, 1, true);
+    session::sampler::start(rig.server()).unwrap();
+    let moments = || {
+        let mut moments = 0;
+        instrument::each_session_sample(|_, sample| {
+            moments += usize::from(sample.session_id == own)
+        });
+        moments
+    };
+    let (begun, before) = (Instant::now(), moments());
+    while moments() < before + MOMENTS {
+        assert!(begun.elapsed() < 12 * TIME_MAX, "{} moments were sampled", moments() - before);
+        let sampled = measure("sampled", |id| conn.select_prepared(statement, id, false));
+        assert_free("sampled", sampled, counted);
+    }
+    session::sampler::switch(rig.server(), false).unwrap();
+}
+
 /// The engine study's count (6.1), in which waiting for the log is apart.
 fn count_updates(conn: &mut Conn) {
     let set_c = "UPDATE sbtest1 SET c=IF(c='a', 'b', 'a') WHERE id=77";

@@ -3,11 +3,15 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "lab/cores.rs"]
+mod cores;
+#[path = "lab/soak.rs"]
+mod soak;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use testkit::callgrind::CountedServer;
 use testkit::{Answer, Server, TempDir, run};
 
 const LONGEST: Duration = Duration::from_secs(60);
@@ -49,14 +53,22 @@ fn code(answer: &Command) -> Option<i32> {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().code()
 }
 
+/// Processes of the folder's servers.
+fn servers(folder: &Path) -> Vec<u32> {
+    let mark = folder.display().to_string();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_server = |process: &std::fs::DirEntry| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).into_owned();
+        words.contains(&mark) && words.contains("--datadir")
+    };
+    let number = |process: std::fs::DirEntry| process.file_name().to_string_lossy().parse().ok();
+    processes.filter(is_server).filter_map(number).collect()
+}
+
 /// No server of the folder runs any more, and none left a folder.
 fn assert_nothing_is_left(folder: &Path) {
-    let mark = folder.display().to_string();
-    for process in std::fs::read_dir("/proc").unwrap().flatten() {
-        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        assert!(!(words.contains(&mark) && words.contains("--datadir")), "left: {words}");
-    }
+    assert_eq!(servers(folder), [0; 0], "left");
     let left =
         |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("limpid-lab");
     assert_eq!(std::fs::read_dir(folder).unwrap().flatten().filter(left).count(), 0);
@@ -69,6 +81,7 @@ fn assert_whole(folder: &Path, experiment: &str, charts: &[&str]) -> BTreeSet<St
     let heads = lines.remove(0);
     let place = |name: &str| heads.iter().position(|head| head == name).unwrap();
     let settings: BTreeSet<String> = lines.iter().map(|l| l[place("setting")].clone()).collect();
+    assert_there_and_back(&lines, ["round", "workload", "users", "setting"].map(place));
     for line in &lines {
         let qps: f64 = line[place("qps")].parse().unwrap();
         assert!(qps > 0.0, "{experiment}: {line:?}");
@@ -77,7 +90,9 @@ fn assert_whole(folder: &Path, experiment: &str, charts: &[&str]) -> BTreeSet<St
     let sampled: BTreeSet<&str> =
         samples.lines().skip(1).filter_map(|l| l.split(',').next()).collect();
     assert_eq!(sampled.len(), lines.len(), "each cell has samples");
-    for kind in [",load,queries,", ",server,cpu_", ",status,Bytes_sent,"] {
+    for kind in
+        [",load,queries,", ",server,cpu_", ",server,voluntary_switches,", ",status,Bytes_sent,"]
+    {
         assert!(samples.contains(kind), "{experiment}: no {kind} in the samples");
     }
     for chart in charts {
@@ -101,6 +116,25 @@ fn assert_whole(folder: &Path, experiment: &str, charts: &[&str]) -> BTreeSet<St
     assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("href="));
     assert!(html.matches("<svg").count() >= charts.len());
     settings
+}
+
+/// Rounds go A B B A: the settings of each level of users in the order of the first round, then backwards.
+fn assert_there_and_back(lines: &[Vec<String>], [round, workload, users, setting]: [usize; 4]) {
+    let mut orders: BTreeMap<[&str; 3], Vec<&str>> = BTreeMap::new();
+    for line in lines {
+        let level = [&line[round], &line[workload], &line[users]].map(String::as_str);
+        orders.entry(level).or_default().push(&line[setting]);
+    }
+    let mut backwards = 0;
+    for ([round, workload, users], order) in &orders {
+        let mut first = orders[&["1", workload, users]].clone();
+        if round.parse::<u32>().unwrap() % 2 == 0 {
+            first.reverse();
+            backwards += 1;
+        }
+        assert_eq!(*order, first, "round {round}, {workload}, {users} users");
+    }
+    assert!(backwards > 0, "there was one round");
 }
 
 /// Lines of a CSV, whose fields may be in quotes.
@@ -148,15 +182,24 @@ fn metadata_lock_shards() {
         "mdl-shards",
         &["point-select-users.svg", "point-select-load.svg"],
     );
-    assert_eq!(settings.len(), 8);
+    assert_eq!(settings.len(), 9);
     // What does not depend on a clock.
     let md = text(folder.path(), "report.md");
     let line = |what: &str| md.lines().find(|line| line.contains(what)).unwrap().to_string();
     assert!(line("shards that are used, of 8, bad hash").contains("| 1.000 |"), "{md}");
     assert!(line("shards that are used, of 8 ").contains("| 8.000 |"), "{md}");
+    assert!(line("shards that are used, of 256, bad hash").contains("| 1.000 |"), "{md}");
+    assert!(line("shards that are used, of 256 ").contains("| 8.000 |"), "{md}");
     assert!(line("wait-seconds a second for the shards' mutexes, none").ends_with("| holds |"));
     let waits = text(folder.path(), "mdl-shards/point-select-waits-1.svg");
     assert!(series(&waits).iter().any(|class| class.starts_with("wait/")), "{waits}");
+    // Two settings beside each other, each with a mark where a step of load begins.
+    assert_eq!(waits.matches("class=\"plot\"").count(), 2);
+    for step in ["2 users", "16 users"] {
+        let marks = waits.split("class=\"mark\"").skip(1);
+        let of_step = marks.filter(|mark| mark.split("</g>").next().unwrap().contains(step));
+        assert_eq!(of_step.count(), 2, "{step}: {waits}");
+    }
     assert_nothing_is_left(folder.path());
 }
 
@@ -173,6 +216,9 @@ fn levels_of_the_performance_schema() {
     let apart = settings.iter().filter(|name| name.ends_with("other cores")).count();
     let is_one_core = std::thread::available_parallelism().unwrap().get() == 1;
     assert_eq!(apart, if is_one_core { 0 } else { 6 });
+    for shards in ["1 shard", "8 shards"] {
+        assert_eq!(settings.iter().filter(|name| name.ends_with(shards)).count(), 6, "{shards}");
+    }
     assert_nothing_is_left(folder.path());
 }
 
@@ -194,6 +240,53 @@ fn the_table_cache() {
 }
 
 #[test]
+fn latches_are_counted_each_second() {
+    let folder = TempDir::new();
+    let mut words = [&["run", "latches", "--users=2"], &SHORT[..]].concat();
+    words.retain(|word| !word.starts_with("--seconds"));
+    words.push("--seconds=1.2");
+    assert_ok(&run(&mut lab(folder.path(), &words)));
+    assert_whole(folder.path(), "latches", &["read-write-users.svg"]);
+    let findings = csv(&text(folder.path(), "latches/findings.csv"));
+    let told = findings.iter().filter(|line| line[2].starts_with("acquisitions a second"));
+    let figures: Vec<f64> = told.map(|line| line[3].parse().unwrap()).collect();
+    // Of the log, of the pool, which cached pages do not need, and of rollback segments.
+    let [log, pool, segments] = figures[..] else { panic!("{findings:?}") };
+    assert!(log > 0.0 && pool >= 0.0 && segments > 0.0, "{findings:?}");
+    let samples = text(folder.path(), "latches/samples.csv");
+    for kind in [",latch_acquisitions,wait/synch/", ",latch_held_seconds,wait/synch/"] {
+        assert!(samples.contains(kind), "no {kind}");
+    }
+    let cells = csv(&text(folder.path(), "latches/cells.csv"));
+    let place = |name: &str| cells[0].iter().position(|head| head == name).unwrap();
+    for cell in &cells[1..] {
+        let number = |name: &str| cell[place(name)].parse::<f64>().unwrap();
+        assert!(number("latch_acquisitions_per_second") > 1_000.0, "{cell:?}");
+        assert!(number("most_held_percent") > 0.0, "{cell:?}");
+        assert!(number("voluntary_switches_per_query") > 0.0, "{cell:?}");
+        assert!(cell[place("most_held_latch")].starts_with("wait/synch/"), "{cell:?}");
+    }
+}
+
+#[test]
+fn a_terminal_shows_how_far_it_is() {
+    let folder = TempDir::new();
+    let words = [&["run", "hot-table", "--users=2"], &SHORT[..]].concat();
+    let plain = run(&mut lab(folder.path(), &words));
+    assert!(plain.ok && !plain.err.contains("(left "), "{}", plain.err);
+    let plain = lab(folder.path(), &words);
+    let words = std::iter::once(plain.get_program()).chain(plain.get_args());
+    let line: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut command = Command::new("script");
+    command.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(folder.path());
+    let shown = run(command.env("TERM", "xterm"));
+    assert!(shown.ok, "{}", shown.err);
+    for part in ["default, point-select", " 1/4 ", "(left "] {
+        assert!(shown.out.contains(part), "{part}: {}", shown.out);
+    }
+}
+
+#[test]
 fn counts_are_told_or_named() {
     let folder = TempDir::new();
     let words = [
@@ -201,7 +294,7 @@ fn counts_are_told_or_named() {
         "hot-table",
         "--quick",
         "--rounds=0",
-        "--count=instructions,allocations,functions",
+        "--count=instructions,allocations,system-calls,functions",
         "--workload=point-select",
         "--rows=500",
         "--seconds=0.5",
@@ -209,12 +302,14 @@ fn counts_are_told_or_named() {
     ];
     assert_ok(&run(&mut lab(folder.path(), &words)));
     let mut lines = csv(&text(folder.path(), "hot-table/counts.csv"));
-    assert_eq!(lines.remove(0), ["build", "setting", "workload", "instructions", "allocations"]);
+    let heads = ["build", "setting", "workload", "instructions", "allocations", "system calls"];
+    assert_eq!(lines.remove(0), heads);
     let [line] = &lines[..] else { panic!("{lines:?}") };
-    let (instructions, allocations): (f64, f64) =
-        (line[3].parse().unwrap(), line[4].parse().unwrap());
+    let [instructions, allocations, calls] = [3, 4, 5].map(|n| line[n].parse::<f64>().unwrap());
     assert!((1_000.0..1_000_000.0).contains(&instructions), "{line:?}");
     assert!((0.0..100.0).contains(&allocations), "{line:?}");
+    // One that receives and one that sends; where the client is late, one that finds nothing and one that waits.
+    assert!((1.9..6.0).contains(&calls), "{line:?}");
     let md = text(folder.path(), "report.md");
     // Not every machine lets perf look.
     assert!(
@@ -227,6 +322,7 @@ fn counts_are_told_or_named() {
     let md = text(folder.path(), "report.md");
     assert!(md.contains("skipped: valgrind is not on this machine"), "{md}");
     assert!(md.contains("functions skipped: perf is not on this machine"), "{md}");
+    assert!(md.contains("system calls skipped: strace is not on this machine"), "{md}");
     let mut command = lab(folder.path(), &["run", "connection-locks", "--quick"]);
     assert_ok(&run(command.env("PATH", "/nowhere")));
     assert!(text(folder.path(), "report.md").contains("skipped: valgrind is not on this machine"));
@@ -281,8 +377,11 @@ fn one_core_skips_what_takes_two() {
     command.args(["-c", "0"]).arg(of_lab.get_program()).args(of_lab.get_args());
     assert_ok(&run(command.current_dir(folder.path())));
     let md = text(folder.path(), "report.md");
-    assert!(md.contains("setting \"1 core\" skipped: 1 of the cores takes more than that"), "{md}");
-    assert!(md.contains("not measured: there is no setting \"1 core\""), "{md}");
+    assert!(
+        md.contains("setting \"2 cores\" skipped: it takes 2 cores, this machine has 1"),
+        "{md}"
+    );
+    assert!(md.contains("not measured: there is no setting \"2 cores\""), "{md}");
 }
 
 #[test]
@@ -351,6 +450,9 @@ fn a_server_that_runs_already_is_measured_and_its_death_is_told() {
     assert_ok(&run(&mut lab(folder.path(), &words)));
     let md = text(folder.path(), "report.md");
     assert!(md.contains("other: with the latch") && md.contains("limpid: with the latch"), "{md}");
+    // What only others have.
+    let userstat = "other: setting \"userstat ON\" skipped: `SET GLOBAL userstat = ON`: 1193";
+    assert!(md.contains(userstat), "{md}");
     assert_eq!(server.sql("SELECT @@limpid_grant_lock"), "0");
     let after =
         server.sql("SELECT @@limpid_mdl_fast_path, @@limpid_mdl_hash, @@limpid_instrument_level");
@@ -365,137 +467,24 @@ fn a_server_that_runs_already_is_measured_and_its_death_is_told() {
     assert_nothing_is_left(folder.path());
 }
 
-/// Queries a second of the cells of a run, by workload. The client has cores of its own, so that the server's are the limit: the own
-/// driver takes a third of the user time that sysbench does.
-fn driven(folder: &Path, driver: &str) -> BTreeMap<String, f64> {
-    let words = [
-        "--workload=point-select,point-select-hot,read-only",
-        "--pin=apart",
-        "--users=8",
-        "--seconds=4",
-        "--warm-up=1",
-        "--rounds=1",
-        "--rows=10000",
-    ];
-    let driver = format!("--driver={driver}");
-    let words = [&["run", "hot-table", &driver], &words[..]].concat();
-    assert_ok(&run(&mut lab(folder, &words)));
-    let mut lines = csv(&text(folder, "hot-table/cells.csv"));
-    let heads = lines.remove(0);
-    let place = |name: &str| heads.iter().position(|head| head == name).unwrap();
-    let (workload, qps) = (place("workload"), place("qps"));
-    lines.iter().map(|line| (line[workload].clone(), line[qps].parse().unwrap())).collect()
-}
-
-/// The same cells, driven by the lab's own threads and by sysbench in turns.
 #[test]
-#[ignore = "a benchmark; soak runs it"]
-fn the_own_driver_agrees_with_sysbench() {
-    const ROUNDS: usize = 6;
-    if std::thread::available_parallelism().unwrap().get() < 2 {
-        testkit::skip("client and server apart take two cores");
-        return;
-    }
+fn what_a_peer_does_not_have_or_let_is_named() {
     let folder = TempDir::new();
-    let (mut own, mut stock) = (Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
-        let mut order = [("own", &mut own), ("sysbench", &mut stock)];
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for (driver, runs) in order {
-            runs.push(driven(folder.path(), driver));
-        }
-    }
-    let median = |runs: &[BTreeMap<String, f64>], workload: &str| {
-        let mut all: Vec<f64> = runs.iter().map(|run| run[workload]).collect();
-        all.sort_by(f64::total_cmp);
-        f64::midpoint(all[ROUNDS / 2 - 1], all[ROUNDS / 2])
-    };
-    let ratios = ["point-select", "point-select-hot", "read-only"].map(|workload| {
-        let ratio = median(&own, workload) / median(&stock, workload);
-        println!("{workload}: own driver by sysbench: QPS {ratio:.3}");
-        ratio
-    });
-    assert!(
-        ratios.iter().all(|ratio| (0.9..=1.1).contains(ratio)),
-        "{ratios:?}\n{own:?}\n{stock:?}"
-    );
-}
-
-/// Instructions of the server for an event of a script of sysbench's: what two numbers of them differ by, the least of each. What a
-/// connection costs is another number each time, so there are many events of what is cheap.
-fn event(counted: &mut CountedServer, script: &str, least_events: u32) -> f64 {
-    let numbers = [least_events, 5 * least_events];
-    let least = numbers.map(|events| {
-        let events = format!("--events={events}");
-        let shape = ["--tables=8", "--table-size=10000", "--rand-type=uniform", "--threads=1"];
-        let words = [&[script, "--time=0", &events], &shape[..], &["run"]].concat();
-        let each = (0..2).map(|_| {
-            let run = |server: &Server| {
-                assert_ok(&server.sysbench(false, &words));
-                // The end of its connection is part of it.
-                testkit::pause(500);
-            };
-            counted.during(run).statement
-        });
-        each.fold(f64::MAX, f64::min)
-    });
-    (least[1] - least[0]) / f64::from(numbers[1] - numbers[0])
-}
-
-/// What the server does for a transaction, counted: no clock says whether both drivers ask the same.
-#[test]
-#[ignore = "a benchmark; soak runs it"]
-fn the_own_driver_asks_what_sysbench_asks() {
-    // A workload, sysbench's script of it, the queries of a transaction, and the least number of those.
-    const WORKLOADS: [(&str, &str, f64, u32); 4] = [
-        ("point-select", "oltp_point_select", 1.0, 500),
-        ("read-only", "oltp_read_only", 16.0, 50),
-        ("read-write", "oltp_read_write", 20.0, 50),
-        ("update-index", "oltp_update_index", 1.0, 200),
-    ];
-    let folder = TempDir::new();
-    let names = WORKLOADS.map(|(workload, ..)| workload).join(",");
-    let words = ["run", "hot-table", "--rounds=0", "--count=instructions", "--workload", &names];
+    let server = Server::start(folder.path());
+    server.sql("CREATE USER asker; GRANT ALL ON limpid_lab.* TO asker");
+    let dsn = format!("socket={} user=asker name=other", server.socket().display());
+    let words = [&["run", "table-cache", "--users=4", "--dsn", &dsn], &SHORT[..]].concat();
     assert_ok(&run(&mut lab(folder.path(), &words)));
-    let lines = csv(&text(folder.path(), "hot-table/counts.csv"));
-    let mut stock = CountedServer::start(&Server::with());
-    for (workload, script, queries, events) in WORKLOADS {
-        let line = lines.iter().find(|line| line[2] == workload).unwrap();
-        let own: f64 = line[3].parse().unwrap();
-        let stock = event(&mut stock, script, events) / queries;
-        let ratio = own / stock;
-        println!(
-            "{workload}: instructions of a query: own {own:.0}, sysbench {stock:.0}: {ratio:.3}"
-        );
-        assert!((0.9..=1.1).contains(&ratio), "{workload}: {own} {stock}");
+    let md = text(folder.path(), "report.md");
+    for said in [
+        "other: setting \"16 instances, shared\" skipped: it is set at a start, and this server runs already",
+        "other: sampling by `SELECT EVENT_NAME, COUNT_STAR, ",
+        "other: sampling by `SELECT EVENT_NAME, ACQUISITIONS, ",
+        "1142 (42000)",
+        "other: as it is",
+    ] {
+        assert!(md.contains(said), "{said}: {md}");
     }
-}
-
-/// All of them: minutes. In the soak.
-#[test]
-#[ignore = "takes minutes; soak runs it"]
-fn every_experiment_ends_with_all_its_files() {
-    let folder = TempDir::new();
-    let answer = run(&mut lab(folder.path(), &["all", "--quick"]));
-    assert_ok(&answer);
-    let list = run(&mut lab(folder.path(), &["list"]));
-    let names = list.out.lines().skip(1).filter(|line| !line.ends_with(']'));
-    let (mut experiments, md) = (0, text(folder.path(), "report.md"));
-    for name in names.map(|line| line.split_whitespace().next().unwrap()) {
-        experiments += 1;
-        assert!(md.contains(&format!("\n## {name}\n")), "{name} is not in the report");
-        let files = std::fs::read_dir(folder.path().join("out").join(name)).unwrap().flatten();
-        let svgs = files.filter(|f| f.path().extension().is_some_and(|e| e == "svg"));
-        let mut charts = 0;
-        for svg in svgs {
-            let text = std::fs::read_to_string(svg.path()).unwrap();
-            assert!(!series(&text).is_empty(), "{}", svg.path().display());
-            charts += 1;
-        }
-        assert!(charts > 0, "{name} has no chart");
-    }
-    assert!(experiments > 10 && !md.contains("ended early"), "{md}");
+    drop(server);
     assert_nothing_is_left(folder.path());
 }

@@ -152,12 +152,23 @@ impl Browser {
     }
 
     /// A picture of the page, as PNG.
-    ///
-    /// # Panics
-    /// When the browser does not answer.
-    pub fn picture(&mut self) -> Vec<u8> {
+    fn picture(&mut self) -> Vec<u8> {
         let answer = self.call("Page.captureScreenshot", "\"format\":\"png\"");
         STANDARD.decode(field(&answer, "data").expect("a picture")).expect("base64")
+    }
+
+    /// Keeps a picture of the page as `target/screenshots/NAME.png`; its bytes.
+    ///
+    /// # Panics
+    /// When the browser does not answer, or the file cannot be written.
+    pub fn keep(&mut self, name: &str) -> Vec<u8> {
+        let picture = self.picture();
+        // target/PROFILE/deps/TEST
+        let test = std::env::current_exe().expect("path of the test");
+        let folder = test.ancestors().nth(3).expect("target folder").join("screenshots");
+        std::fs::create_dir_all(&folder).expect("a folder for pictures");
+        std::fs::write(folder.join(name).with_extension("png"), &picture).expect("a picture");
+        picture
     }
 
     /// Errors and messages of the console, exceptions of scripts.

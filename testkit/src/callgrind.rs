@@ -145,10 +145,10 @@ fn dumped(folder: &Path, number: usize) -> Instructions {
         let text = std::fs::read_to_string(entry.path()).expect("a dump");
         let total = text.lines().rfind(|l| l.starts_with("totals:") || l.starts_with("summary:"));
         let total = total.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok());
-        let of = match text.contains("session::core::Core") {
-            true => &mut sum.statement,
-            false => &mut sum.background,
-        };
+        // The dashboard's thread runs statements of its own.
+        let is_session =
+            text.contains("session::core::Core") && !text.contains("dashboard::sample::");
+        let of = if is_session { &mut sum.statement } else { &mut sum.background };
         *of += total.unwrap_or(0.0);
     }
     sum

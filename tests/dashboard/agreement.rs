@@ -241,6 +241,7 @@ fn every_chart_agrees_with_the_servers_tables() {
         }
     }
     wrong.extend(levels_wrong(&charts, &readings));
+    browser.keep("under-load");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let statements = charts["statements"].len();
     assert!(statements >= 8, "{statements} statements are drawn");

@@ -181,6 +181,11 @@ impl Conn {
         conn
     }
 
+    /// The connection's number.
+    pub fn id(&self) -> u64 {
+        self.session.id()
+    }
+
     /// Number of the session's slot.
     pub fn slot(&self, rig: &Rig) -> usize {
         let slots = rig.engine.slots();

@@ -28,9 +28,9 @@ const HISTORY: &str = include_str!("history.html");
 const STYLE: &str = include_str!("dashboard.css");
 const SCRIPT: &str = include_str!("dashboard.js");
 /// Streams at a time.
-const VIEWERS_MAX: usize = 16;
+pub const VIEWERS_MAX: usize = 16;
 /// A stream ends after this; the browser opens another one, which passes the gate again.
-const STREAM_TIME: Duration = Duration::from_secs(60);
+pub const STREAM_TIME: Duration = Duration::from_secs(60);
 /// After this a browser tries again.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -56,13 +56,15 @@ pub struct Shared {
     looked: watch::Sender<Instant>,
     /// As many as there are streams, and one.
     viewers: Arc<()>,
+    /// A stream ends after this.
+    pub stream_time: Duration,
     /// Somebody came to whom nothing can be shown yet.
     pub called: Notify,
 }
 
 impl Shared {
     /// Nobody has looked yet.
-    pub fn new(server: &Arc<Server>, gate: Gate) -> Arc<Shared> {
+    pub fn new(server: &Arc<Server>, gate: Gate, stream_time: Duration) -> Arc<Shared> {
         let long_ago =
             Instant::now().checked_sub(Duration::from_secs(3600)).unwrap_or_else(Instant::now);
         Arc::new(Shared {
@@ -71,6 +73,7 @@ impl Shared {
             panels: watch::channel(Arc::new(Panels::empty())).0,
             looked: watch::channel(long_ago).0,
             viewers: Arc::new(()),
+            stream_time,
             called: Notify::new(),
         })
     }
@@ -213,7 +216,7 @@ async fn events(State(shared): State<Arc<Shared>>) -> Response {
     let stream = Stream {
         panels: shared.panels.subscribe(),
         pending: VecDeque::from([Event::default().retry(RETRY)]),
-        until: tokio::time::Instant::now() + STREAM_TIME,
+        until: tokio::time::Instant::now() + shared.stream_time,
         _viewer: Arc::clone(&shared.viewers),
     };
     Sse::new(stream::unfold(stream, Stream::next)).into_response()

@@ -43,6 +43,12 @@ impl Panels {
         Panels(Self::NAMES.map(said).into())
     }
 
+    /// So many bytes.
+    #[cfg(test)]
+    pub fn of_bytes(count: usize) -> Panels {
+        Panels(vec![("now", "x".repeat(count))])
+    }
+
     /// What the sampler has read.
     pub fn of(sampler: &Sampler) -> Panels {
         let all: Vec<&Sample> = sampler.samples().iter().collect();

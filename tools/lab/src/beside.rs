@@ -1,4 +1,4 @@
-//! What others do while a load is measured: lists of processes, an ALTER behind an idle transaction.
+//! What others do while a load is measured: lists of processes, an ALTER behind an idle transaction, an old view.
 //!
 //! It begins with the measurement, when all users are prepared, and ends by itself when that is over: users that wait for it go on then.
 
@@ -19,6 +19,8 @@ pub enum Beside {
     Trace,
     /// A transaction that has read the first table stays idle, and an ALTER of that table waits.
     Alter,
+    /// A transaction keeps its view, so that nothing that is changed meanwhile can be purged.
+    View,
 }
 
 const BETWEEN_LISTS: Duration = Duration::from_millis(10);
@@ -43,6 +45,7 @@ impl Beside {
             Beside::Nothing => Ok(None),
             Beside::ProcessLists => told(process_lists(&dsn, length)),
             Beside::Alter => told(alter(&dsn, length)),
+            Beside::View => told(view(&dsn, length)),
             Beside::Trace => trace::count(trace::look(pid)?, length).map(Some),
         };
         if self == Beside::Nothing {
@@ -70,6 +73,7 @@ impl Beside {
             Beside::Trace => "strace counts the server's system calls",
             Beside::ProcessLists => "100 process lists a second beside it",
             Beside::Alter => "an ALTER of the table waits for an idle transaction",
+            Beside::View => "a transaction keeps a view of before",
         }
     }
 }
@@ -100,6 +104,13 @@ fn wait(length: Duration, mut each: impl FnMut() -> Result<(), Failure>) -> Resu
 fn process_lists(dsn: &Dsn, length: Duration) -> Result<(), Failure> {
     let mut client = Client::connect(dsn)?;
     wait(length, || client.run("SHOW FULL PROCESSLIST").map(drop))
+}
+
+fn view(dsn: &Dsn, length: Duration) -> Result<(), Failure> {
+    let mut holder = Client::connect(dsn)?;
+    holder.run("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+    wait(length, || Ok(()))?;
+    holder.run("ROLLBACK").map(drop)
 }
 
 fn alter(dsn: &Dsn, length: Duration) -> Result<(), Failure> {

@@ -18,8 +18,6 @@ use crate::server::{Server, Subject};
 use crate::{interrupt, sysbench};
 use client::Client;
 
-/// The last sample of a cell comes no earlier than so much before its end.
-const ABOUT_S: f64 = 0.5;
 /// Instruments that count waits: those that are on, and here all of them.
 const INSTRUMENTS: &str = "SELECT NAME FROM performance_schema.setup_instruments \
     WHERE ENABLED = 'YES' OR @@version_comment = 'Limpid'";
@@ -252,21 +250,13 @@ impl Run<'_> {
             warm_up: self.plan.warm_up,
             length: self.plan.length,
         };
-        let switches = || server.pid.and_then(machine::context_switches);
-        let mut samples = Vec::new();
-        let (mut before, mut after, mut others) = (None, None, Ok(None));
+        let (mut samples, mut others) = (Vec::new(), Ok(None));
         let mut tick = |counts| {
             if samples.is_empty() {
                 sampler.begin();
-                before = switches();
                 others = setting.beside.begin(&load.dsn, server.pid, load.length);
             }
-            let sample = sampler.sample(counts);
-            // Each thread is looked at, so not at every second.
-            if sample.at_s + ABOUT_S >= load.length.as_secs_f64() {
-                after = switches();
-            }
-            samples.push(sample);
+            samples.push(sampler.sample(counts));
         };
         let driven = match self.plan.driver {
             Driver::Own => driver::drive(&load, &mut tick),
@@ -278,9 +268,6 @@ impl Run<'_> {
             false => format!("{label}, {}, {} users: {why}", workload.name(), cell.users),
         })?;
         cell.system_calls = others.map_err(|why| format!("{label}: {why}"))?;
-        cell.holds = sampler.holds();
-        cell.switches = before.zip(after).map(|(b, a)| [a[0] - b[0], a[1] - b[1]]);
-        cell.switches = cell.switches.filter(|s| s[0] >= 0.0 && s[1] >= 0.0);
         cell.resident_mib = server.pid.and_then(machine::resident_mib);
         if let [first, .., last] = &samples[..] {
             cell.growth = Growth::between(first, last);

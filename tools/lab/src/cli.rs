@@ -68,7 +68,7 @@ pub struct How {
     /// Cores of server and client, instead of what the settings say.
     #[arg(long, value_enum)]
     pin: Option<Pin>,
-    /// What is counted as well, for each setting and workload: instructions and allocations of a query, processor time by function.
+    /// What is counted as well, for each setting and workload: instructions, allocations, system calls of a query, processor time by function.
     #[arg(long = "count", value_enum, value_delimiter = ',')]
     counts: Vec<Count>,
     /// Rows of a table instead of the experiment's.

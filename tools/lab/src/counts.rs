@@ -1,4 +1,4 @@
-//! What is counted on request beside the rounds: instructions and allocations of a query, processor time by function.
+//! What is counted on request beside the rounds: instructions, allocations and system calls of a query, processor time by function.
 //!
 //! What cannot be counted on this machine, or of a server that runs already, is skipped and named.
 
@@ -7,17 +7,19 @@ use crate::counted::{Counted, Counts};
 use crate::data::Wanted;
 use crate::driver::{self, Load};
 use crate::experiments::{Cells, Setting};
-use crate::outcome::{Outcome, Table};
+use crate::outcome::{Outcome, PerQuery, Table};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::server::{Server, Subject};
 use crate::workload::{User, Workload};
-use crate::{counted, functions, interrupt, pin};
+use crate::{counted, functions, interrupt, pin, trace};
 use std::path::Path;
 use std::time::Duration;
 
-/// Rows of a table under callgrind: they are made there.
+/// Rows of a table of which one user is counted: under callgrind they are made there.
 const ROWS: u32 = 1_000;
+/// Transactions while system calls are counted: what two runs differ by is theirs alone.
+const TRACED: [u32; 2] = [200, 1_200];
 /// How long perf may take until it samples, and the shortest time that it samples for.
 const ATTACH: Duration = Duration::from_secs(1);
 
@@ -28,6 +30,8 @@ pub enum Count {
     Instructions,
     /// Allocations of a query, by callgrind.
     Allocations,
+    /// System calls of a query, by strace.
+    SystemCalls,
     /// Processor time by function, by perf.
     Functions,
 }
@@ -44,6 +48,30 @@ impl Case<'_> {
     fn words(&self) -> String {
         format!("{}: {}, {}", self.subject.name(), self.setting.name, self.workload.name())
     }
+
+    /// Its line before anything is counted.
+    fn nothing(&self) -> PerQuery {
+        PerQuery {
+            subject: self.subject.name(),
+            setting: self.setting.name.into(),
+            workload: self.workload.name(),
+            ..PerQuery::default()
+        }
+    }
+
+    /// Its user on a server that is as its setting says; the inner error is what this build does not have.
+    fn user(&self, server: &mut Server, seed: u64) -> Result<Result<User, String>, String> {
+        let mut control = server.connect()?;
+        if let Err(why) = apply(server, &mut control, &self.setting)? {
+            return Ok(Err(why));
+        }
+        let shape = [self.wanted.tables, self.wanted.rows];
+        User::new(server.connect()?, self.workload, shape, seed).map(Ok).map_err(|e| self.told(&e))
+    }
+
+    fn told(&self, failure: &client::Failure) -> String {
+        format!("{}: {failure}", self.words())
+    }
 }
 
 /// Counts what was asked for, for every setting and workload of an experiment.
@@ -59,13 +87,14 @@ pub fn run(
 ) -> Result<(), String> {
     let asks = |count: Count| plan.counts.contains(&count);
     let instructions = asks(Count::Instructions) || asks(Count::Allocations);
-    let [instructions, functions] = [
+    let [instructions, system_calls, functions] = [
         instructions && is_there("instructions and allocations", counted::look(), outcome),
+        asks(Count::SystemCalls)
+            && is_there("system calls", trace::look(Some(0)).map(drop), outcome),
         asks(Count::Functions)
             && is_there("functions", functions::look(Some(0)).map(drop), outcome),
     ];
-    let mut lines = Vec::new();
-    for subject in plan.subjects.iter().filter(|_| instructions || functions) {
+    for subject in plan.subjects.iter().filter(|_| instructions || system_calls || functions) {
         if matches!(subject, Subject::Peer(_)) {
             outcome.skip(format!("{}: counts skipped: it runs already", subject.name()));
             continue;
@@ -73,15 +102,27 @@ pub fn run(
         for setting in cells.settings.iter().filter(|setting| is_for(setting, subject)) {
             for workload in plan.workloads(cells) {
                 let stress = workload.is_stress();
-                let rows = if instructions { ROWS } else { plan.rows(cells) };
-                let wanted = Wanted { tables: cells.tables, rows, stress };
+                let wanted = Wanted { tables: cells.tables, rows: ROWS, stress };
                 let case = Case { subject, setting: *setting, workload, wanted };
                 progress.say(&format!("{}: counts", case.words()));
+                let mut found = case.nothing();
                 if instructions {
                     match count(plan, &case)? {
-                        Ok(counts) => lines.push(line(&case, counts)),
+                        Ok(counts) => {
+                            found.instructions = Some(counts.instructions);
+                            found.allocations = Some(counts.allocations);
+                        }
                         Err(why) => outcome.skip(format!("{}: {why}", case.words())),
                     }
+                }
+                if system_calls {
+                    match traced(plan, &case)? {
+                        Ok(calls) => found.system_calls = Some(calls),
+                        Err(why) => outcome.skip(format!("{}: {why}", case.words())),
+                    }
+                }
+                if found != case.nothing() {
+                    outcome.per_query.push(found);
                 }
                 if functions {
                     let wanted = Wanted { rows: plan.rows(cells), ..case.wanted };
@@ -94,12 +135,12 @@ pub fn run(
             }
         }
     }
-    if !lines.is_empty() {
-        let heads = ["build", "setting", "workload", "instructions", "allocations"];
+    if !outcome.per_query.is_empty() {
+        let heads = ["build", "setting", "workload", "instructions", "allocations", "system calls"];
         let table = Table {
-            title: "Of a query, of one user, by callgrind".into(),
+            title: "Of a query, of one user: instructions and allocations by callgrind, system calls by strace".into(),
             heads: heads.map(str::to_string).to_vec(),
-            lines,
+            lines: outcome.per_query.iter().map(line).collect(),
         };
         write_csv(&table, &folder.join("counts.csv"))?;
         outcome.tables.push(table);
@@ -118,13 +159,17 @@ fn is_there(what: &str, looked: Result<(), String>, outcome: &mut Outcome) -> bo
     }
 }
 
-fn line(case: &Case<'_>, counts: Counts) -> Vec<String> {
+fn line(found: &PerQuery) -> Vec<String> {
+    let told = |figure: Option<f64>, digits: usize| {
+        figure.map_or_else(String::new, |figure| format!("{figure:.digits$}"))
+    };
     vec![
-        case.subject.name(),
-        case.setting.name.into(),
-        case.workload.name(),
-        format!("{:.0}", counts.instructions),
-        format!("{:.2}", counts.allocations),
+        found.subject.clone(),
+        found.setting.clone(),
+        found.workload.clone(),
+        told(found.instructions, 0),
+        told(found.allocations, 2),
+        told(found.system_calls, 2),
     ]
 }
 
@@ -143,24 +188,46 @@ fn count(plan: &Plan, case: &Case<'_>) -> Result<Result<Counts, String>, String>
     }
     let folder = plan.scratch.join("counted");
     let mut counted = Counted::start(case.subject, &folder, case.setting.options, case.wanted)?;
-    let mut control = counted.server.connect()?;
-    if let Err(why) = apply(&mut counted.server, &mut control, &case.setting)? {
-        return Ok(Err(why));
-    }
-    let shape = [case.wanted.tables, case.wanted.rows];
-    let told = |e: client::Failure| format!("{}: {e}", case.words());
-    let client = counted.server.connect()?;
-    let mut user = User::new(client, case.workload, shape, plan.seed).map_err(told)?;
+    let mut user = match case.user(&mut counted.server, plan.seed)? {
+        Ok(user) => user,
+        Err(why) => return Ok(Err(why)),
+    };
     let mut queries = 0;
     let each = counted.each(&mut |runs| {
         for _ in 0..runs {
-            queries = user.transact().map_err(told)?;
+            queries = user.transact().map_err(|e| case.told(&e))?;
         }
         Ok(())
     })?;
     // Each transaction of a workload has as many queries.
     let by = queries.max(1) as f64;
     Ok(Ok(Counts { instructions: each.instructions / by, allocations: each.allocations / by }))
+}
+
+/// System calls of a query; the inner error is what this build does not have.
+fn traced(plan: &Plan, case: &Case<'_>) -> Result<Result<f64, String>, String> {
+    let Subject::Binary { path, .. } = case.subject else { return Ok(Err("runs already".into())) };
+    let folder = plan.scratch.join("traced");
+    let mut server = Server::start(path, &folder, case.setting.options)?;
+    server.fill(case.wanted, &mut || ())?;
+    let mut user = match case.user(&mut server, plan.seed)? {
+        Ok(user) => user,
+        Err(why) => return Ok(Err(why)),
+    };
+    let pid = trace::look(server.pid)?;
+    let (mut queries, mut calls) = (0, [0.0; 2]);
+    for (calls, runs) in calls.iter_mut().zip(TRACED) {
+        let mut tracer = match trace::Tracer::begin(pid) {
+            Ok(tracer) => tracer,
+            Err(why) => return Ok(Err(why)),
+        };
+        for _ in 0..runs {
+            queries = user.transact().map_err(|e| case.told(&e))?;
+        }
+        *calls = tracer.finish()?;
+    }
+    let [few, many] = calls;
+    Ok(Ok((many - few) / f64::from(TRACED[1] - TRACED[0]) / queries.max(1) as f64))
 }
 
 /// Processor time by function under the most users of a plan.

@@ -2,7 +2,7 @@
 
 use crate::driver::Driven;
 use crate::experiments::{Aim, Experiment};
-use crate::sampler::{Growth, Hold};
+use crate::sampler::Growth;
 use crate::stats::Estimate;
 
 /// A setting of a subject: what a cell measures.
@@ -39,14 +39,27 @@ pub struct Cell {
     pub growth: Growth,
     /// Second by second.
     pub seconds: Vec<Growth>,
-    /// Latches that were held.
-    pub holds: Vec<Hold>,
-    /// Context switches of the server: own wish, and others'.
-    pub switches: Option<[f64; 2]>,
     /// System calls of the server, where they were counted.
     pub system_calls: Option<f64>,
     /// Memory of the server, in MiB.
     pub resident_mib: Option<f64>,
+}
+
+/// Counts of a query of one user, of a setting and a workload of a build; `None` is what was not asked for, or could not be had.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PerQuery {
+    /// Name of the subject.
+    pub subject: String,
+    /// Name of the setting.
+    pub setting: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// User instructions.
+    pub instructions: Option<f64>,
+    /// Allocations.
+    pub allocations: Option<f64>,
+    /// System calls.
+    pub system_calls: Option<f64>,
 }
 
 /// A judgement.
@@ -140,6 +153,8 @@ pub struct Outcome {
     pub workloads: Vec<String>,
     /// All runs, in their order.
     pub cells: Vec<Cell>,
+    /// What was counted on request.
+    pub per_query: Vec<PerQuery>,
     /// Judgements.
     pub findings: Vec<Finding>,
     /// Tables beside those of the cells.
@@ -162,6 +177,7 @@ impl Outcome {
             columns: Vec::new(),
             workloads: Vec::new(),
             cells: Vec::new(),
+            per_query: Vec::new(),
             findings: Vec::new(),
             tables: Vec::new(),
             charts: Vec::new(),

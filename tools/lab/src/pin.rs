@@ -53,8 +53,8 @@ impl Pin {
                 Err("client and server apart takes two cores, there is one".into())
             }
             Pin::Apart => Ok(of(&all[..half], &all[half..])),
-            Pin::First(count) if all.len() <= count as usize => {
-                Err(format!("{count} of the cores takes more than that, there are {}", all.len()))
+            Pin::First(count) if all.len() < count as usize => {
+                Err(format!("it takes {count} cores, this machine has {}", all.len()))
             }
             Pin::First(count) => Ok(of(&all[..count as usize], all)),
         }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn one_core_refuses_what_takes_two() {
         assert!(Pin::Apart.cores(&[3]).unwrap_err().contains("two cores"));
-        assert!(Pin::First(1).cores(&[3]).is_err());
+        assert!(Pin::First(2).cores(&[3]).unwrap_err().contains("takes 2 cores"));
         assert_eq!(Pin::Same.cores(&[3]).unwrap().client, [3]);
         let apart = Pin::Apart.cores(&[0, 1, 2]).unwrap();
         assert_eq!((apart.server, apart.client), (vec![0, 1], vec![2]));

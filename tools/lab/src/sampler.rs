@@ -1,10 +1,10 @@
-//! Samples of a server under load, once a second: status, waits by class and instance, processor, bytes.
+//! Samples of a server under load, once a second: status, waits by class and instance, latches held, processor, bytes, context switches.
 //!
 //! 1. Figures are absolute; a [`Growth`] is what lies between two samples. 2. What a server does not have is named once, and its step
 //! is skipped. 3. The server's own threads that rest are no waits of users: [`is_rest`].
 
 use crate::driver::Counts;
-use crate::machine::Spent;
+use crate::machine::{Spent, context_switches};
 use client::{Client, Failure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -14,9 +14,8 @@ const CLASSES: &str = "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT / 1e12 \
     FROM performance_schema.events_waits_summary_global_by_event_name WHERE COUNT_STAR > 0";
 const INSTANCES: &str = "SELECT CONCAT(EVENT_NAME, '@', OBJECT_INSTANCE_BEGIN), COUNT_STAR, SUM_TIMER_WAIT / 1e12 \
     FROM performance_schema.events_waits_summary_by_instance WHERE COUNT_STAR > 0";
-const HOLDS: &str = "SELECT EVENT_NAME, ACQUISITIONS_PER_SECOND, HELD_PERCENT \
+const HOLDS: &str = "SELECT EVENT_NAME, ACQUISITIONS, HOLD_NS_SUM / 1e9 \
     FROM performance_schema.limpid_latch_holds WHERE ACQUISITIONS > 0";
-const NEW_WINDOW: &str = "TRUNCATE TABLE performance_schema.limpid_latch_holds";
 
 /// Threads of the server's own that rest, clients that think, and reading rows, which is work.
 const RESTS: [&str; 12] = [
@@ -42,9 +41,6 @@ pub fn is_rest(class: &str) -> bool {
 /// Count and seconds of a wait.
 pub type Wait = [f64; 2];
 
-/// A latch class in a window: its name, acquisitions a second, how much of the time it was held in percent.
-pub type Hold = (String, f64, f64);
-
 /// What a server and its client had done at a moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
@@ -56,6 +52,10 @@ pub struct Sample {
     pub classes: BTreeMap<String, Wait>,
     /// Waits by instance, `CLASS@ADDRESS`.
     pub instances: BTreeMap<String, Wait>,
+    /// Latches by class: acquisitions, and the seconds that they were held. None where the level counts none.
+    pub holds: BTreeMap<String, Wait>,
+    /// Context switches of the server's threads: own wish, and others'.
+    pub switches: Option<[f64; 2]>,
     /// What the server's process spent.
     pub server: Option<Spent>,
     /// What the client's process spent.
@@ -77,6 +77,10 @@ pub struct Growth {
     pub classes: BTreeMap<String, Wait>,
     /// As in [`Sample`].
     pub instances: BTreeMap<String, Wait>,
+    /// As in [`Sample`].
+    pub holds: BTreeMap<String, Wait>,
+    /// As in [`Sample`]; nothing where threads that ended took theirs with them.
+    pub switches: Option<[f64; 2]>,
     /// As in [`Sample`]; nothing where it could not be told.
     pub server: Option<Spent>,
     /// As in [`Sample`].
@@ -115,6 +119,12 @@ impl Growth {
             status: status.collect(),
             classes: waits(&from.classes, &to.classes),
             instances: waits(&from.instances, &to.instances),
+            holds: waits(&from.holds, &to.holds),
+            switches: from
+                .switches
+                .zip(to.switches)
+                .map(|(from, to)| [to[0] - from[0], to[1] - from[1]])
+                .filter(|grown| grown.iter().all(|n| *n >= 0.0)),
             server: spent(from.server, to.server),
             client: spent(from.client, to.client),
             counts: Counts {
@@ -151,7 +161,6 @@ impl Sampler {
     /// A new cell begins.
     pub fn begin(&mut self) {
         self.begun = host::clock::now();
-        self.rows(NEW_WINDOW, |_| ());
     }
 
     /// How the server is at this moment.
@@ -160,6 +169,7 @@ impl Sampler {
         sample.at_s = self.begun.elapsed().as_secs_f64();
         sample.server = self.pid.and_then(Spent::of);
         sample.client = Spent::of(std::process::id());
+        sample.switches = self.pid.and_then(context_switches);
         self.rows(STATUS, |row| {
             if let [name, value] = row
                 && let Ok(value) = value.parse()
@@ -176,20 +186,8 @@ impl Sampler {
         };
         self.rows(CLASSES, |row| wait(&mut sample.classes, row));
         self.rows(INSTANCES, |row| wait(&mut sample.instances, row));
+        self.rows(HOLDS, |row| wait(&mut sample.holds, row));
         sample
-    }
-
-    /// Latches that were held since the cell began; none where the level counts none.
-    pub fn holds(&mut self) -> Vec<Hold> {
-        let mut holds = Vec::new();
-        self.rows(HOLDS, |row| {
-            if let [name, rate, held] = row
-                && let (Ok(rate), Ok(held)) = (rate.parse(), held.parse())
-            {
-                holds.push((name.clone(), rate, held));
-            }
-        });
-        holds
     }
 
     fn rows(&mut self, sql: &'static str, mut row: impl FnMut(&[String])) {
@@ -225,10 +223,16 @@ mod tests {
         to.at_s = 3.0;
         to.status.insert("Questions".into(), 30.0);
         to.classes.insert("wait/b".into(), [1.0, 0.25]);
+        to.holds.insert("wait/synch/mutex/c".into(), [8.0, 1.0]);
+        (from.switches, to.switches) = (Some([5.0, 1.0]), Some([9.0, 1.0]));
         let growth = Growth::between(&from, &to);
         assert_eq!(growth.status, [("Questions".to_string(), 20.0)].into());
         assert_eq!(growth.classes, [("wait/b".to_string(), [1.0, 0.25])].into());
         assert_eq!(growth.rate(growth.status["Questions"]), 10.0);
+        assert_eq!(growth.holds["wait/synch/mutex/c"], [8.0, 1.0]);
+        assert_eq!(growth.switches, Some([4.0, 0.0]));
+        to.switches = Some([4.0, 1.0]);
+        assert_eq!(Growth::between(&from, &to).switches, None, "threads ended");
         assert!(is_rest("idle") && !is_rest("wait/synch/mutex/sql/MDL_map::mutex"));
     }
 }

@@ -28,23 +28,45 @@ pub fn look(pid: Option<u32>) -> Result<u32, String> {
 /// # Errors
 /// It cannot be traced; what was printed instead of a count.
 pub fn count(pid: u32, length: Duration) -> Result<f64, String> {
-    let child = Command::new(PROGRAM)
-        .args(["-f", "-c", "-p", &pid.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn();
-    let mut tracer = Tracer(child.map_err(|e| format!("{PROGRAM}: {e}"))?);
+    let mut tracer = Tracer::begin(pid)?;
     interrupt::pause(length);
     tracer.finish()
 }
 
 /// A tracer, which is ended whatever happens.
-struct Tracer(Child);
+pub struct Tracer(Child);
 
 impl Tracer {
-    fn finish(&mut self) -> Result<f64, String> {
+    /// Counts the calls of all threads of a process from when this returns.
+    ///
+    /// # Errors
+    /// It cannot be traced; what was printed instead.
+    pub fn begin(pid: u32) -> Result<Tracer, String> {
+        let child = Command::new(PROGRAM)
+            .args(["-f", "-c", "-p", &pid.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn();
+        let mut tracer = Tracer(child.map_err(|e| format!("{PROGRAM}: {e}"))?);
+        let asked = host::clock::now();
+        while !is_traced(pid) {
+            let has_ended = tracer.0.try_wait().map_err(|e| format!("{PROGRAM}: {e}"))?.is_some();
+            if has_ended || asked.elapsed() > LONGEST {
+                tracer.finish()?;
+                return Err(format!("{PROGRAM} does not attach to process {pid}"));
+            }
+            interrupt::pause(LOOK);
+        }
+        Ok(tracer)
+    }
+
+    /// Ends it; the calls that it counted.
+    ///
+    /// # Errors
+    /// What was printed instead of a count.
+    pub fn finish(&mut self) -> Result<f64, String> {
         let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
         // Asked to end, it tells its counts; one that has ended already does so, too. The lab's threads block the other signals that it
         // listens to, and what is started inherits that.
@@ -70,6 +92,16 @@ impl Drop for Tracer {
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
     }
+}
+
+/// Whether somebody traces all threads of a process.
+fn is_traced(pid: u32) -> bool {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    tasks.flatten().all(|task| {
+        let status = std::fs::read_to_string(task.path().join("status"));
+        // A thread that ended meanwhile is none.
+        status.map_or(true, |status| !status.contains("TracerPid:\t0\n"))
+    })
 }
 
 /// The number of calls in the last line of a summary.

@@ -3,6 +3,7 @@
 use crate::cells::is_build;
 use crate::experiments::{Aim, At, Check, Figure, Measure, Users};
 use crate::outcome::{Cell, Finding, Outcome, Verdict};
+use crate::sampler::Growth;
 use crate::stats::{Estimate, deviation, median};
 use std::collections::BTreeMap;
 
@@ -154,11 +155,22 @@ impl Judge<'_> {
             Measure::SystemCalls(at) => {
                 self.estimate(at, |cell| Some(cell.system_calls? / cell.driven.counts.queries))
             }
+            Measure::Allocations(at) => self.allocations(at),
             Measure::StatusPerSecond(at, name) => {
                 self.estimate(at, |cell| Some(cell.growth.rate(status(cell, name))))
             }
             Measure::Not(why) => Err(why.into()),
         }
+    }
+
+    fn allocations(&self, at: At) -> Measured {
+        let workload = &self.outcome.workloads[at.workload];
+        let counted = self.outcome.per_query.iter().find(|c| {
+            (c.subject.as_str(), c.setting.as_str()) == (self.subject, at.setting)
+                && c.workload == *workload
+        });
+        let allocations = counted.and_then(|counted| counted.allocations);
+        allocations.map(Estimate::counted).ok_or_else(|| "--count=allocations counts them".into())
     }
 
     /// The column of a setting: the subject's own, or, for a build, that of the build that the setting needs.
@@ -286,13 +298,20 @@ fn waits(cell: &Cell, event: &str) -> [f64; 2] {
     sums.map(|sum| cell.growth.rate(sum))
 }
 
-/// Rates and shares of latches that have this in their names; `None` where the level counts none.
+/// Acquisitions a second, and how much of the time it was held in percent, of each latch class in a growth.
+pub fn holds(growth: &Growth) -> impl Iterator<Item = (&str, f64, f64)> {
+    growth.holds.iter().map(|(name, [count, seconds])| {
+        (name.as_str(), growth.rate(*count), 100.0 * growth.rate(*seconds))
+    })
+}
+
+/// The same of those that have this in their names; `None` where the level counts none.
 fn held(cell: &Cell, latch: &str) -> Option<Vec<(f64, f64)>> {
-    if cell.holds.is_empty() {
+    if cell.growth.holds.is_empty() {
         return None;
     }
-    let of_latch = cell.holds.iter().filter(|(name, ..)| name.contains(latch));
-    Some(of_latch.map(|(_, rate, held)| (*rate, *held)).collect())
+    let of_latch = holds(&cell.growth).filter(|(name, ..)| name.contains(latch));
+    Some(of_latch.map(|(_, rate, held)| (rate, held)).collect())
 }
 
 /// Acquisitions a second of all of them.

@@ -103,3 +103,20 @@ pub(super) const LOST_COMMITS: Rule = Rule {
         },
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::tests::Answers;
+
+    /// Only a server with a binary log has this one.
+    #[test]
+    fn a_binary_log_that_is_not_synced_is_told() {
+        let row = ["sync_binlog", "0"].map(|cell| Some(cell.into())).to_vec();
+        let found = LOST_COMMITS.ask(&mut Answers(Ok(vec![row]))).unwrap_or_default();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].what, "The binary log may lack commits when the machine fails.");
+        assert_eq!(found[0].figures, [("sync_binlog", "0".to_string())]);
+        assert_eq!(found[0].change, "SET PERSIST sync_binlog = 1");
+    }
+}

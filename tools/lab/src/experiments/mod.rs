@@ -234,6 +234,8 @@ pub enum Measure {
     StatusPerSecond(At, &'static str),
     /// System calls of the server for each query, of a setting that counts them.
     SystemCalls(At),
+    /// Allocations of the server for each query of one user, where they are counted on request.
+    Allocations(At),
     /// Nothing: the reason.
     Not(&'static str),
 }
@@ -257,7 +259,10 @@ impl Measure {
             | Measure::SystemCalls(at)
             | Measure::StatusPerSecond(at, _) => at.users,
             Measure::BesidePeer(_, users) => *users,
-            Measure::Flatness(_) | Measure::Collapse(_) | Measure::Not(_) => return None,
+            Measure::Flatness(_)
+            | Measure::Collapse(_)
+            | Measure::Allocations(_)
+            | Measure::Not(_) => return None,
         };
         match users {
             Users::Are(users) => Some(users),

@@ -129,6 +129,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                     Measure::KernelShare(at("synch", AT)),
                     Aim::AtLeast(50.0),
                 ),
+                check(
+                    40,
+                    "allocations of a query",
+                    Measure::Allocations(at("synch", AT)),
+                    Aim::AtMost(0.1),
+                ),
             ],
         }),
     },

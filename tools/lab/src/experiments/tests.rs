@@ -24,7 +24,7 @@ fn settings_of(measure: &Measure) -> Vec<(&'static str, usize)> {
     match measure {
         Ratio(_, a, b) | Cost(a, b) => vec![(a.setting, a.workload), (b.setting, b.workload)],
         Flatness(name) | Collapse(name) | BesidePeer(name, _) => vec![(name, 0)],
-        Of(_, at) | LatchShare(at) | KernelShare(at) | SystemCalls(at) => {
+        Of(_, at) | LatchShare(at) | KernelShare(at) | SystemCalls(at) | Allocations(at) => {
             vec![(at.setting, at.workload)]
         }
         Balance(at, _)

@@ -207,7 +207,9 @@ fn cells(outcome: &Outcome) -> Table {
                         let spent = c.growth.client?;
                         Some(spent.cpu_s() * 1e6 / c.driven.counts.queries)
                     }),
-                    median(&|c| Some(c.switches?.iter().sum::<f64>() / c.driven.counts.queries)),
+                    median(&|c| {
+                        Some(c.growth.switches?.iter().sum::<f64>() / c.driven.counts.queries)
+                    }),
                     median(&|c| Some(c.driven.counts.errors)),
                 ]);
             }

@@ -3,14 +3,15 @@
 
 use crate::experiments::Aim;
 use crate::outcome::{Cell, Finding, Outcome};
-use crate::verdict::{cpu_us, qps, tps};
+use crate::verdict::{cpu_us, holds, qps, tps};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const CELLS: &str = "cell,experiment,subject,setting,workload,users,round,seconds,qps,tps,mean_ms,p95_ms,errors,\
 server_cpu_us_per_query,client_cpu_us_per_query,voluntary_switches_per_query,involuntary_switches_per_query,\
-bytes_written_per_transaction,fsyncs_per_transaction,resident_mib";
+bytes_written_per_transaction,fsyncs_per_transaction,resident_mib,\
+latch_acquisitions_per_second,most_held_percent,most_held_latch";
 const FINDINGS: &str = "row,server,what,value,low,high,noise,aim,verdict";
 const SAMPLES: &str = "cell,at_s,kind,name,per_second";
 
@@ -119,12 +120,19 @@ impl Csv {
                 line(process, "bytes_read", spent.bytes_read)?;
                 line(process, "bytes_written", spent.bytes_written)?;
             }
+            for (name, switches) in ["voluntary_switches", "involuntary_switches"]
+                .iter()
+                .zip(second.switches.unwrap_or_default())
+            {
+                line("server", name, switches)?;
+            }
             for (name, grown) in &second.status {
                 line("status", name, *grown)?;
             }
             for (kinds, waits) in [
                 (["class_waits", "class_wait_seconds"], &second.classes),
                 (["instance_waits", "instance_wait_seconds"], &second.instances),
+                (["latch_acquisitions", "latch_held_seconds"], &second.holds),
             ] {
                 for (name, wait) in waits {
                     line(kinds[0], name, wait[0])?;
@@ -153,6 +161,8 @@ fn figures(cell: &Cell) -> Vec<String> {
         .iter()
         .filter_map(|name| cell.growth.status.get(*name))
         .sum();
+    let most_held = holds(&cell.growth).max_by(|a, b| a.2.total_cmp(&b.2));
+    let acquisitions: f64 = holds(&cell.growth).map(|(_, rate, _)| rate).sum();
     let client_us = cell.growth.client.map(|spent| spent.cpu_s() * 1e6);
     [
         Some(cell.driven.seconds),
@@ -163,14 +173,18 @@ fn figures(cell: &Cell) -> Vec<String> {
         Some(counts.errors),
         cpu_us(cell),
         each(client_us, counts.queries),
-        each(cell.switches.map(|s| s[0]), counts.queries),
-        each(cell.switches.map(|s| s[1]), counts.queries),
+        each(cell.growth.switches.map(|s| s[0]), counts.queries),
+        each(cell.growth.switches.map(|s| s[1]), counts.queries),
         each(cell.growth.server.map(|spent| spent.bytes_written), counts.transactions),
         each(Some(fsyncs), counts.transactions),
         cell.resident_mib,
+        most_held.map(|_| acquisitions),
+        most_held.map(|(.., percent)| percent),
     ]
     .map(|figure| figure.filter(|f| f.is_finite()).map_or_else(String::new, |f| format!("{f:.4}")))
-    .into()
+    .into_iter()
+    .chain([most_held.map_or_else(String::new, |(name, ..)| quoted(name))])
+    .collect()
 }
 
 #[cfg(test)]
