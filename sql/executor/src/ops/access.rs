@@ -26,6 +26,9 @@ const CUT_KEYS_MAX: usize = 64;
 /// A part of a key, and the column that it keeps.
 type Column<'t> = (&'t KeyPart, &'t ColumnType);
 
+/// A bound as it is asked for: its value, and whether that belongs to the range.
+type BoundExpr<'e> = Option<&'e (Expr, bool)>;
+
 /// The ends of a range that is being encoded.
 type Encoded = (Bound<Key>, Bound<Key>);
 
@@ -314,7 +317,7 @@ impl<'t> Encoder<'t> {
     fn bounds(
         &self,
         column: Column<'_>,
-        (low, high): (Option<&(Expr, bool)>, Option<&(Expr, bool)>),
+        (low, high): (BoundExpr<'_>, BoundExpr<'_>),
         before: Key,
         run: &mut Run<'_>,
         frame: &Frame,
@@ -330,7 +333,7 @@ impl<'t> Encoder<'t> {
     fn bound(
         &self,
         column: Column<'_>,
-        bound: Option<&(Expr, bool)>,
+        bound: BoundExpr<'_>,
         before: Key,
         run: &mut Run<'_>,
         frame: &Frame,
