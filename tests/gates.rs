@@ -26,7 +26,7 @@ const RANGE_INSTRUCTIONS_MAX: [f64; 2] = [7_200.0, 6_500.0];
 /// writes itself). The architecture's gate is 30,000.
 const UPDATE_INSTRUCTIONS_MAX: f64 = 25_000.0;
 /// Of an insert with AUTO_INCREMENT and an index, the same way, but as text, as sysbench sends it. The aim is 25,000.
-const INSERT_INSTRUCTIONS_MAX: f64 = 31_000.0;
+const INSERT_INSTRUCTIONS_MAX: f64 = 28_000.0;
 /// What the Performance Schema may add to a warm point select, prepared and as text, as it is when a server starts, to what it costs
 /// with `performance_schema=OFF`. The aim is 300 above a build without instruments, which OFF comes within 20 of.
 const SCHEMA_INSTRUCTIONS_MAX: [f64; 2] = [480.0, 560.0];
@@ -107,7 +107,8 @@ fn a_point_select_costs_no_more_while_somebody_looks() {
         {
             let before = seen.load(Ordering::Relaxed);
             let of = ("root", "oltp_point_select", mode);
-            let each = counted.sysbench_event(of, most).statement;
+            // Always the least of several: what the pages do at first would be taken from an event.
+            let each = counted.sysbench_event(of, 0.0).statement;
             let looked = seen.load(Ordering::Relaxed) - before;
             println!("{mode}: {each:.0} instructions, while {looked} bytes were looked at");
             if each > most || looked == 0 {
@@ -322,10 +323,10 @@ fn range_stays_within(counted: &mut CountedServer, most: f64) {
 /// 575,000.
 const OTHERS: [(&str, &str, f64); 5] = [
     ("simple range", "--simple_ranges=1", 58_000.0),
-    ("sum range", "--sum_ranges=1", 44_000.0),
+    ("sum range", "--sum_ranges=1", 50_000.0),
     ("order range", "--order_ranges=1", 200_000.0),
     ("distinct range", "--distinct_ranges=1", 200_000.0),
-    ("random points", "select_random_points --random_points=10", 64_000.0),
+    ("random points", "select_random_points --random_points=10", 52_000.0),
 ];
 /// None of the statements of `oltp_read_only`.
 const NONE_OF_THEM: &str = "--skip_trx=on --point_selects=0 --simple_ranges=0 --sum_ranges=0 --order_ranges=0 --distinct_ranges=0";

@@ -154,8 +154,8 @@ fn dumped(folder: &Path, number: usize) -> Instructions {
     sum
 }
 
-/// Instructions of one event, by the totals of a run of few and of one of many: at most three times, until it is within its
-/// budget.
+/// Instructions of one event, by the totals of a run of few and of one of many: again until it is within its budget, or more
+/// runs bring nothing.
 ///
 /// On a busy machine a session finds nothing to read more often and waits, and the server's upkeep falls into the time: both add
 /// instructions that are not the statement's. So of each run the least counts, and the small one, whose excess would make an event
@@ -164,14 +164,15 @@ fn dumped(folder: &Path, number: usize) -> Instructions {
 /// # Panics
 /// When callgrind saw nothing.
 pub fn each((few, many): (u64, u64), most: f64, mut total: impl FnMut(u64) -> f64) -> f64 {
-    const TRIES: u32 = 3;
+    const TRIES: [u32; 2] = [3, 8];
     let (mut least_few, mut least_many) = (total(few), f64::MAX);
     let mut each = f64::MAX;
-    for _ in 0..TRIES {
+    for n in 1..=TRIES[1] {
+        let before = each;
         least_few = least_few.min(total(few));
         least_many = least_many.min(total(many));
         each = (least_many - least_few) / (many - few) as f64;
-        if each <= most {
+        if each <= most || n >= TRIES[0] && before - each < before / 500.0 {
             break;
         }
     }

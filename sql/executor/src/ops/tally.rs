@@ -27,9 +27,7 @@ pub struct Tally {
 impl Tally {
     /// A range is opened; the one before is over.
     pub fn open(&mut self, read: &Read, range: (&Bound<&[u8]>, &Bound<&[u8]>), one_row: bool) {
-        if self.attempts > 0 {
-            self.end();
-        }
+        self.end();
         self.io.index = (!is_scan(read)).then(|| read.access.index());
         count(Counter::HandlerReadKey, 1);
         match (read.descending, range) {
@@ -46,10 +44,11 @@ impl Tally {
         });
     }
 
-    /// Another range of the same read is opened, which begins and ends somewhere; the one before is over.
+    /// Another range of the same read is opened, which begins and ends somewhere; the one before is over. The table's figures get
+    /// the reads of all of them at the end.
     #[inline]
     pub fn go_on(&mut self, one_row: bool) {
-        self.end();
+        self.count_rows();
         self.one_row = one_row;
         count(Counter::HandlerReadKey, 1);
     }
@@ -73,9 +72,8 @@ impl Tally {
         self.attempts += attempts;
     }
 
-    /// The range that is open is over.
     #[inline]
-    pub fn end(&mut self) {
+    fn count_rows(&mut self) {
         let n = self.attempts.saturating_sub(u64::from(!self.from_first));
         if let Some(each) = self.each
             && n > 0
@@ -84,6 +82,12 @@ impl Tally {
             count(each, n);
         }
         self.attempts = 0;
+    }
+
+    /// The range that is open is over.
+    #[inline]
+    pub fn end(&mut self) {
+        self.count_rows();
         match self.io.io {
             Some(_) => self.io.end(),
             None => self.io.rows = 0,
