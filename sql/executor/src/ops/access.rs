@@ -459,7 +459,7 @@ fn between_cut(ty: &ColumnType, before: Key, (low, high): Encoded, found: &mut K
             // The longest of them is where the range begins.
             low = cut.pop().unwrap_or(low);
         }
-        cut.into_iter().for_each(|key| found.push(whole(key)));
+        cut.into_iter().for_each(|key| found.push_whole(key));
     }
     found.push((Bound::Included(low), high));
 }
