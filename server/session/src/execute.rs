@@ -4,7 +4,7 @@ use crate::core::{Core, Written};
 use crate::net::Net;
 use crate::tracking::did;
 use executor::{Context, Outcome, Prepared, SqlError};
-use parser::ast::Statement;
+use parser::ast::{Ddl, Statement};
 use value::Datum;
 use wire::reply;
 
@@ -42,8 +42,8 @@ impl Core {
         tracker.did(if reads { did::READ } else { 0 });
         tracker.did(if writes { did::WRITE } else { 0 });
         let of_session = match prepared.statement() {
-            Statement::CreateTable(create) => create.temporary,
-            Statement::DropTable(drop) => drop.temporary,
+            Statement::Ddl(Ddl::CreateTable(create)) => create.temporary,
+            Statement::Ddl(Ddl::DropTable(drop)) => drop.temporary,
             _ => false,
         };
         if of_session && went_well {

@@ -14,7 +14,7 @@ use access::Privileges;
 use executor::{ResultColumn, RowSink, SqlError};
 use instrument::Counter as C;
 use parser::ast::{
-    AccountSpec, Explain, Handler, Insert, InsertSource, Install, MaintainVerb, Privilege,
+    AccountSpec, Ddl, Explain, Handler, Insert, InsertSource, Install, MaintainVerb, Privilege,
     ProgramKind, Replication, Secret, Show, Statement, Statement as S, TableRef, TablespaceVerb,
     Xa,
 };
@@ -231,39 +231,39 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Explain(_) => PLAIN, { executor };
 
     // Schemas, tables, views.
-    S::CreateDatabase(create) =>
+    S::Ddl(Ddl::CreateDatabase(create)) =>
         DDL.counts(C::ComCreateDb).not_under_lock_tables(), { executor }
         needs |core| core.needs_schema(&create.name, Privileges::CREATE);
-    S::AlterDatabase(alter) =>
+    S::Ddl(Ddl::AlterDatabase(alter)) =>
         DDL.counts(C::ComAlterDb).not_under_lock_tables().not_preparable(), { executor }
         needs |core| core.needs_current_schema(alter.name.as_deref(), Privileges::ALTER);
-    S::DropDatabase(drop) => DDL.counts(C::ComDropDb).not_under_lock_tables(), { executor }
+    S::Ddl(Ddl::DropDatabase(drop)) => DDL.counts(C::ComDropDb).not_under_lock_tables(), { executor }
         needs |core| core.needs_schema(&drop.name, Privileges::DROP);
-    S::CreateTable(create) if create.temporary =>
+    S::Ddl(Ddl::CreateTable(create)) if create.temporary =>
         TEMPORARY.counts(C::ComCreateTable), { executor }
         needs |core| core.needs_of_create(create);
-    S::CreateTable(create) => DDL.counts(C::ComCreateTable), { executor }
+    S::Ddl(Ddl::CreateTable(create)) => DDL.counts(C::ComCreateTable), { executor }
         needs |core| core.needs_of_create(create);
-    S::AlterTable(alter) => DDL.counts(C::ComAlterTable), { executor }
+    S::Ddl(Ddl::AlterTable(alter)) => DDL.counts(C::ComAlterTable), { executor }
         needs |core| core.needs_of_alter(alter);
-    S::DropTable(drop) if drop.temporary => TEMPORARY.counts(C::ComDropTable), { executor };
-    S::DropTable(drop) => DDL.counts(C::ComDropTable), { executor }
+    S::Ddl(Ddl::DropTable(drop)) if drop.temporary => TEMPORARY.counts(C::ComDropTable), { executor };
+    S::Ddl(Ddl::DropTable(drop)) => DDL.counts(C::ComDropTable), { executor }
         needs |core| drop.tables.iter().try_for_each(|t| core.needs_table(t, Privileges::DROP));
-    S::Truncate(table, _) => DDL.counts(C::ComTruncate), { executor }
+    S::Ddl(Ddl::Truncate(table, _)) => DDL.counts(C::ComTruncate), { executor }
         needs |core| core.needs_table(table, Privileges::DROP);
-    S::RenameTable(pairs, _) => DDL.counts(C::ComRenameTable), { executor }
+    S::Ddl(Ddl::RenameTable(pairs, _)) => DDL.counts(C::ComRenameTable), { executor }
         needs |core| core.needs_of_rename(pairs);
-    S::CreateIndex(index) => DDL.counts(C::ComCreateIndex), { executor }
+    S::Ddl(Ddl::CreateIndex(index)) => DDL.counts(C::ComCreateIndex), { executor }
         needs |core| core.needs_table(&index.table, Privileges::INDEX);
-    S::DropIndex(index) => DDL.counts(C::ComDropIndex), { executor }
+    S::Ddl(Ddl::DropIndex(index)) => DDL.counts(C::ComDropIndex), { executor }
         needs |core| core.needs_table(&index.table, Privileges::INDEX);
-    S::CreateView(view) =>
+    S::Ddl(Ddl::CreateView(view)) =>
         DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor }
         needs |core| core.needs_of_view(view, view.or_replace);
-    S::AlterView(view) =>
+    S::Ddl(Ddl::AlterView(view)) =>
         DDL.counts(C::ComCreateView).not_under_lock_tables(), { executor }
         needs |core| core.needs_of_view(view, true);
-    S::DropView(drop) =>
+    S::Ddl(Ddl::DropView(drop)) =>
         DDL.counts(C::ComDropView).not_under_lock_tables(), { executor }
         needs |core| drop.views.iter().try_for_each(|v| core.needs_table(v, Privileges::DROP));
     S::Maintain(of) if of.verb == MaintainVerb::Analyze =>

@@ -24,8 +24,31 @@ pub struct Definition {
     /// Names of the tables whose foreign keys refer to it.
     children: Vec<FullName>,
     /// See [`Definition::compiled`].
-    compiled: OnceLock<Box<dyn Any + Send + Sync>>,
+    compiled: Compiled,
     stored: Arc<Stored>,
+}
+
+/// What a definition computes, compiled by whoever needs it first.
+#[derive(Default)]
+pub(crate) struct Compiled(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Compiled {
+    /// See [`Definition::compiled`].
+    pub fn of<T: Any + Send + Sync, E>(
+        &self,
+        def: &TableDef,
+        compile: impl FnOnce(&TableDef) -> Result<T, E>,
+    ) -> Result<&T, E> {
+        let made = match self.0.get() {
+            Some(made) => made,
+            None => {
+                instrument::count(Counter::LimpidDefinitionsCompiled, 1);
+                let made: Box<dyn Any + Send + Sync> = Box::new(compile(def)?);
+                self.0.get_or_init(|| made)
+            }
+        };
+        Ok(made.downcast_ref().expect("one type is compiled of definitions"))
+    }
 }
 
 /// What two definitions of the same rows share: the counters of a table exist once.
@@ -46,7 +69,7 @@ impl Definition {
         Definition {
             def,
             children: Vec::new(),
-            compiled: OnceLock::new(),
+            compiled: Compiled::default(),
             stored: Arc::new(stored),
         }
     }
@@ -63,7 +86,7 @@ impl Definition {
         Definition {
             def,
             children: self.children.clone(),
-            compiled: OnceLock::new(),
+            compiled: Compiled::default(),
             stored: Arc::clone(&self.stored),
         }
     }
@@ -82,15 +105,7 @@ impl Definition {
         &self,
         compile: impl FnOnce(&TableDef) -> Result<T, E>,
     ) -> Result<&T, E> {
-        let kept = match self.compiled.get() {
-            Some(kept) => kept,
-            None => {
-                instrument::count(Counter::LimpidDefinitionsCompiled, 1);
-                let made: Box<dyn Any + Send + Sync> = Box::new(compile(&self.def)?);
-                self.compiled.get_or_init(|| made)
-            }
-        };
-        Ok(kept.downcast_ref().expect("one type is compiled of definitions"))
+        self.compiled.of(&self.def, compile)
     }
 
     /// The tables whose foreign keys refer to it.

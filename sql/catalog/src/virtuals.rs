@@ -4,10 +4,12 @@
 //! 2. A statement reads rows that were all made at one moment; nothing stays locked while they are sent.
 //! 3. Names in `information_schema`, its own included, ignore case; those of the others do not.
 
+use crate::definition::Compiled;
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
 use access::Rights;
 use base::PAGE_BYTES;
 use instrument::{Figures, PageFigures, PreparedReport};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use value::{Collation, Datum, RowError, RowLayout};
@@ -404,13 +406,20 @@ impl MadeRows<'_> {
 #[derive(Clone)]
 pub struct VirtualRef {
     table: Arc<dyn VirtualTable>,
-    layout: Arc<RowLayout>,
+    made: Arc<Made>,
+}
+
+/// What is made of a virtual table once.
+struct Made {
+    layout: RowLayout,
+    compiled: Compiled,
 }
 
 impl VirtualRef {
     fn new(table: Arc<dyn VirtualTable>) -> Self {
         let types: Vec<_> = table.def().columns.iter().map(|c| c.ty).collect();
-        VirtualRef { table, layout: Arc::new(RowLayout::new(&types)) }
+        let (layout, compiled) = (RowLayout::new(&types), Compiled::default());
+        VirtualRef { table, made: Arc::new(Made { layout, compiled }) }
     }
 
     /// Name, columns and keys.
@@ -425,13 +434,28 @@ impl VirtualRef {
 
     /// How its rows lie in bytes.
     pub fn layout(&self) -> &RowLayout {
-        &self.layout
+        &self.made.layout
+    }
+
+    /// As [`Definition::compiled`], of a view.
+    ///
+    /// # Errors
+    /// Those of `compile`.
+    pub fn compiled<T: Any + Send + Sync, E>(
+        &self,
+        compile: impl FnOnce(&TableDef) -> Result<T, E>,
+    ) -> Result<&T, E> {
+        self.made.compiled.of(self.def(), compile)
     }
 
     /// Makes its rows; an error is a bug of the table: a value that is not one of its column's.
     pub fn rows(&self, context: &ReadContext<'_>) -> Result<MadeRows<'_>, RowError> {
-        let mut rows =
-            MadeRows { layout: &self.layout, bytes: Vec::new(), ends: Vec::new(), error: None };
+        let mut rows = MadeRows {
+            layout: &self.made.layout,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            error: None,
+        };
         self.table.rows(context, &mut rows);
         match rows.error {
             Some(error) => Err(error),

@@ -25,7 +25,7 @@ use crate::ddl::error::DdlError;
 use crate::turns::in_turns;
 use crate::{Context, Outcome, SqlError, WarningLevel, views};
 use catalog::{CatalogError, FullName, ReadContext, SchemaDef};
-use parser::ast::{self, Statement};
+use parser::ast::{self, Ddl};
 use planner::PlanError;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,41 +37,42 @@ use value::{Collation, Datum};
 /// # Errors
 /// MySQL's errors of the statement.
 pub fn run(
-    statement: &Statement,
+    ddl: &Ddl,
     params: &[Datum<'_>],
     context: &mut Context<'_>,
 ) -> Result<Outcome, SqlError> {
-    let wait = match statement {
-        Statement::AlterTable(alter) => alter.how.wait,
-        Statement::CreateIndex(create) => create.how.wait,
-        Statement::DropIndex(drop) => drop.how.wait,
-        Statement::DropTable(drop) => drop.wait,
-        Statement::RenameTable(_, wait) | Statement::Truncate(_, wait) => *wait,
-        _ => None,
+    let wait = match ddl {
+        Ddl::AlterTable(alter) => alter.how.wait,
+        Ddl::CreateIndex(create) => create.how.wait,
+        Ddl::DropIndex(drop) => drop.how.wait,
+        Ddl::DropTable(drop) => drop.wait,
+        Ddl::RenameTable(_, wait) | Ddl::Truncate(_, wait) => *wait,
+        Ddl::CreateDatabase(_)
+        | Ddl::AlterDatabase(_)
+        | Ddl::DropDatabase(_)
+        | Ddl::CreateTable(_)
+        | Ddl::CreateView(_)
+        | Ddl::AlterView(_)
+        | Ddl::DropView(_) => None,
     };
-    in_turns(wait, context, |context| define(statement, params, context))
+    in_turns(wait, context, |context| define(ddl, params, context))
 }
 
-fn define(
-    statement: &Statement,
-    params: &[Datum<'_>],
-    context: &mut Context<'_>,
-) -> Result<Outcome, SqlError> {
-    match statement {
-        Statement::CreateDatabase(create) => create_database(create, context),
-        Statement::DropDatabase(drop) => drop_database(drop, context),
-        Statement::AlterDatabase(alter) => alter_database(alter, context),
-        Statement::CreateTable(create) => create::create_table(create, params, context),
-        Statement::AlterTable(alter) => alter::alter_table(alter, context),
-        Statement::RenameTable(pairs, _) => rename_tables(pairs, context),
-        Statement::DropTable(drop) => drop_table(drop, context),
-        Statement::Truncate(name, _) => truncate(name, context),
-        Statement::CreateIndex(create) => alter::create_index(create, context),
-        Statement::DropIndex(drop) => alter::drop_index(drop, context),
-        Statement::CreateView(create) => view::create_view(create, false, context),
-        Statement::AlterView(alter) => view::create_view(alter, true, context),
-        Statement::DropView(drop) => view::drop_view(drop, context),
-        _ => Err(SqlError::Storage(base::Error::Internal("a statement of the session"))),
+fn define(ddl: &Ddl, params: &[Datum<'_>], context: &mut Context<'_>) -> Result<Outcome, SqlError> {
+    match ddl {
+        Ddl::CreateDatabase(create) => create_database(create, context),
+        Ddl::DropDatabase(drop) => drop_database(drop, context),
+        Ddl::AlterDatabase(alter) => alter_database(alter, context),
+        Ddl::CreateTable(create) => create::create_table(create, params, context),
+        Ddl::AlterTable(alter) => alter::alter_table(alter, context),
+        Ddl::RenameTable(pairs, _) => rename_tables(pairs, context),
+        Ddl::DropTable(drop) => drop_table(drop, context),
+        Ddl::Truncate(name, _) => truncate(name, context),
+        Ddl::CreateIndex(create) => alter::create_index(create, context),
+        Ddl::DropIndex(drop) => alter::drop_index(drop, context),
+        Ddl::CreateView(create) => view::create_view(create, false, context),
+        Ddl::AlterView(alter) => view::create_view(alter, true, context),
+        Ddl::DropView(drop) => view::drop_view(drop, context),
     }
 }
 

@@ -4,11 +4,13 @@
 //! CONNECTION, ANALYZE of a change and FORMAT=JSON of version 2 answer 1235.
 
 use crate::ExecError;
+use crate::kind::Kind as StatementKind;
 use crate::{Context, Outcome, OwnedDatum, ResultColumn, RowSink, SqlError, WarningLevel};
-use parser::ast::{Explain, Statement};
+use parser::ast::Explain;
+use planner::dml::Dml;
 use planner::explain::{self, ExplainRow};
-use planner::query_plan::{Node, QueryStatement};
-use planner::{ChangePlan, InsertPlan, PlanContext};
+use planner::query_plan::Node;
+use planner::{Plan, PlanContext};
 use value::{Collation, ColumnType, Datum, Kind};
 
 /// Characters of the columns that hold lists of names.
@@ -32,7 +34,7 @@ const REWRITTEN: u16 = 1003;
 
 /// An EXPLAIN of a statement, looked at.
 struct ExplainRequest<'e> {
-    statement: &'e Statement,
+    dml: Dml<'e>,
     format: Format,
     /// INTO @variable.
     into: Option<&'e str>,
@@ -47,11 +49,14 @@ fn request<'e>(
     let Explain::Statement { analyze, format, into, schema, statement } = explain else {
         return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
     };
-    let is_change =
-        matches!(**statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_));
-    if !is_change && !matches!(**statement, Statement::Query(_)) {
-        return Err(SqlError::unsupported("EXPLAIN of this statement"));
-    }
+    let Some(StatementKind::Dml(dml)) = StatementKind::of(statement) else {
+        return Err(not_explained());
+    };
+    let is_change = match dml {
+        Dml::Query(_) => false,
+        Dml::Insert(_) | Dml::Update(_) | Dml::Delete(_) => true,
+        Dml::Load(_) | Dml::Do(_) => return Err(not_explained()),
+    };
     if into.is_some() && format.is_none() {
         return Err(ExecError::ExplainIntoImplicit.into());
     }
@@ -89,7 +94,7 @@ fn request<'e>(
     if is_change && format == Format::Analyze {
         return Err(SqlError::unsupported("EXPLAIN ANALYZE of a change"));
     }
-    Ok(ExplainRequest { statement, format, into: into.as_deref(), schema: schema.as_deref() })
+    Ok(ExplainRequest { dml, format, into: into.as_deref(), schema: schema.as_deref() })
 }
 
 /// Result columns.
@@ -139,7 +144,7 @@ pub fn run(
     }
     planning.explains = true;
     let before = planning.tables.mark();
-    let plan = planned(request.statement, &mut planning).inspect_err(|error| {
+    let plan = request.dml.plan(&mut planning).inspect_err(|error| {
         if let SqlError::Catalog(_) = error {
             planning.tables.release_since(planning.client.slot(), before);
         }
@@ -149,7 +154,7 @@ pub fn run(
     }
     let warnings = std::mem::take(&mut planning.warnings);
     let rewritten = rewritten(&request, &planning);
-    let shown = plan.shown(request.format, context)?;
+    let shown = shown((request.dml, &plan), request.format, context)?;
     for (number, text) in warnings {
         let level = match number {
             OUTER_REFERENCE => WarningLevel::Note,
@@ -181,20 +186,12 @@ pub fn run(
 
 /// The query with all names resolved, for formats that MySQL has a note with; `None` where it has no printed form.
 fn rewritten(request: &ExplainRequest<'_>, planning: &PlanContext<'_>) -> Option<String> {
-    match (request.statement, request.format) {
-        (Statement::Query(query), Format::Traditional | Format::Json) if request.into.is_none() => {
+    match (request.dml, request.format) {
+        (Dml::Query(query), Format::Traditional | Format::Json) if request.into.is_none() => {
             planner::canonical::explained_text(planning, query).ok()
         }
         _ => None,
     }
-}
-
-/// A planned statement.
-enum Planned<'e> {
-    Query(QueryStatement),
-    Change(ChangePlan),
-    /// With the name of its table.
-    Insert(InsertPlan, &'e str),
 }
 
 /// A plan as it is shown.
@@ -203,63 +200,47 @@ enum Shown {
     Text(String),
 }
 
-fn planned<'e>(
-    statement: &'e Statement,
-    planning: &mut PlanContext<'_>,
-) -> Result<Planned<'e>, SqlError> {
-    if planner::virtual_change::plan_virtual(planning, statement)?.is_some() {
-        return Err(SqlError::unsupported("EXPLAIN of a change of performance_schema"));
-    }
-    Ok(match statement {
-        Statement::Query(query) => Planned::Query(planner::query::plan_query(planning, query)?),
-        Statement::Insert(insert) => {
-            let plan = planner::resolve::plan_insert(planning, insert)?;
-            Planned::Insert(plan, &insert.table.name)
+fn shown(
+    (dml, plan): (Dml<'_>, &Plan),
+    format: Format,
+    context: &mut Context<'_>,
+) -> Result<Shown, SqlError> {
+    let tables = &*context.tables;
+    Ok(match (plan, dml, format) {
+        (Plan::Query(plan), _, Format::Traditional) => {
+            Shown::Rows(explain::traditional(plan, tables))
         }
-        Statement::Update(update) => {
-            Planned::Change(planner::resolve::plan_update(planning, update)?)
+        (Plan::Query(plan), _, Format::Json) => Shown::Text(explain::json(plan, tables)),
+        (Plan::Query(plan), _, Format::Tree) => Shown::Text(explain::tree(plan, tables, &|_| None)),
+        (Plan::Query(plan), _, Format::Analyze) => {
+            let measures = crate::query::measure(plan, context)?;
+            let actual = |node: &Node| Some(measures.text(node));
+            Shown::Text(explain::tree(plan, context.tables, &actual))
         }
-        Statement::Delete(delete) => {
-            Planned::Change(planner::resolve::plan_delete(planning, delete)?)
+        (Plan::Change(plan), _, Format::Traditional) => {
+            Shown::Rows(explain::traditional_change(plan, tables))
         }
-        _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
+        (Plan::Change(plan), _, Format::Json) => Shown::Text(explain::json_change(plan, tables)),
+        (Plan::Change(plan), _, _) => Shown::Text(explain::tree_change(plan, tables)),
+        (Plan::Insert(plan), Dml::Insert(insert), format) => {
+            let name = &insert.table.name;
+            match format {
+                Format::Traditional => Shown::Rows(explain::traditional_insert(plan, name, tables)),
+                Format::Json => Shown::Text(explain::json_insert(plan, name, tables)),
+                Format::Tree | Format::Analyze => {
+                    Shown::Text(explain::tree_insert(plan, name, tables))
+                }
+            }
+        }
+        (Plan::Virtual(_), ..) => {
+            return Err(SqlError::unsupported("EXPLAIN of a change of performance_schema"));
+        }
+        (Plan::Insert(_) | Plan::Load(_) | Plan::Do(_), ..) => return Err(not_explained()),
     })
 }
 
-impl Planned<'_> {
-    fn shown(&self, format: Format, context: &mut Context<'_>) -> Result<Shown, SqlError> {
-        let tables = &*context.tables;
-        Ok(match (self, format) {
-            (Planned::Query(plan), Format::Traditional) => {
-                Shown::Rows(explain::traditional(plan, tables))
-            }
-            (Planned::Query(plan), Format::Json) => Shown::Text(explain::json(plan, tables)),
-            (Planned::Query(plan), Format::Tree) => {
-                Shown::Text(explain::tree(plan, tables, &|_| None))
-            }
-            (Planned::Query(plan), Format::Analyze) => {
-                let measures = crate::query::measure(plan, context)?;
-                let actual = |node: &Node| Some(measures.text(node));
-                Shown::Text(explain::tree(plan, context.tables, &actual))
-            }
-            (Planned::Change(plan), Format::Traditional) => {
-                Shown::Rows(explain::traditional_change(plan, tables))
-            }
-            (Planned::Change(plan), Format::Json) => {
-                Shown::Text(explain::json_change(plan, tables))
-            }
-            (Planned::Change(plan), _) => Shown::Text(explain::tree_change(plan, tables)),
-            (Planned::Insert(plan, name), Format::Traditional) => {
-                Shown::Rows(explain::traditional_insert(plan, name, tables))
-            }
-            (Planned::Insert(plan, name), Format::Json) => {
-                Shown::Text(explain::json_insert(plan, name, tables))
-            }
-            (Planned::Insert(plan, name), _) => {
-                Shown::Text(explain::tree_insert(plan, name, tables))
-            }
-        })
-    }
+fn not_explained() -> SqlError {
+    SqlError::unsupported("EXPLAIN of this statement")
 }
 
 fn send(row: &ExplainRow, sink: &mut dyn RowSink) -> Result<(), SqlError> {

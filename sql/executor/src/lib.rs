@@ -23,6 +23,7 @@ mod histogram;
 mod indexes;
 mod insert;
 mod keyrange;
+mod kind;
 mod lock_tables;
 mod locking;
 mod maintain;

@@ -6,6 +6,7 @@
 //! that it was made of. Who runs it locks its tables first ([`Prepared::relock`]) and drops it when one of them is another
 //! by now.
 
+use crate::kind::Kind;
 use crate::locking::Use;
 use crate::program::{Code, Open, Program, ProgramTable, raise};
 use crate::program_reuse::Terms;
@@ -294,11 +295,12 @@ pub fn execute(
                 change => run_change((own, place), change, context, params, sink),
             }
         }
-        Code::Tree => match &*program.statement {
-            Statement::Show(show) => show::run(show, &program.columns, context, sink),
-            Statement::Explain(what) => explain::run(what, &program.columns, context, sink),
-            Statement::Maintain(what) => maintain::run(what, &program.columns, context, sink),
-            other => ddl::run(other, params, context),
+        Code::Tree => match Kind::run_here(&program.statement)? {
+            Kind::Show(show) => show::run(show, &program.columns, context, sink),
+            Kind::Explain(what) => explain::run(what, &program.columns, context, sink),
+            Kind::Maintain(what) => maintain::run(what, &program.columns, context, sink),
+            Kind::Ddl(ddl) => ddl::run(ddl, params, context),
+            Kind::Dml(_) => Err(SqlError::Storage(base::Error::Internal("rows without a plan"))),
         },
     }
 }

@@ -5,6 +5,7 @@
 //! looked at besides the text and the tables is in [`expr::build::Settings`], or in the program itself: the schema, the
 //! parameters' types, and for a text whose literals were cut out the [`Terms`] on which another text may have it.
 
+use crate::kind::Kind;
 use crate::point::PointSelect;
 use crate::program_reuse::Terms;
 use crate::{Context, explain, maintain, show, views};
@@ -14,6 +15,7 @@ use expr::{Environment, SqlError, WarningLevel};
 use mdl::Mode;
 use parser::ast::{self, Statement};
 use parser::digest::Digest;
+use planner::dml::Dml;
 use planner::literals::Literals;
 use planner::parameters::{Parameter, Parameters};
 use planner::plan::InsertSource;
@@ -115,8 +117,9 @@ impl Program {
         context: &mut Context<'_>,
         open: Open,
     ) -> Result<Program, SqlError> {
-        views::refuse(statement, context)?;
-        if let Statement::Show(show) = &**statement {
+        let kind = Kind::run_here(statement)?;
+        views::refuse(kind, context)?;
+        if let Kind::Show(show) = kind {
             show::refuse_broken_view(show, context)?;
         }
         let is_variable = |h: &ast::Hint| matches!(h.inside, ast::HintInside::Variable(..));
@@ -141,29 +144,29 @@ impl Program {
         let Open { literals, parameters, cut, .. } = open;
         context.tables.keep_names();
         let mut planning = PlanContext { literals, parameters, ..context.planning() };
-        let planned = plan(statement, &mut planning);
+        let planned = plan(kind, &mut planning);
         let (warnings, literals) = (planning.warnings, planning.literals);
-        made.opens = match &**statement {
-            Statement::Show(show) => planner::show::opens_tables(show),
+        made.opens = match kind {
+            Kind::Show(show) => planner::show::opens_tables(show),
             _ => planning.opens || matches!(planned, Ok(Some(Plan::Virtual(_)))),
         };
         made.needs = Needs::kept(planning.needs);
         let parameters = planning.parameters;
         made.named = context.tables.take_names();
-        let planned = planned.map_err(|error| preceded(error, &warnings, statement, context))?;
+        let planned = planned.map_err(|error| preceded(error, &warnings, kind, context))?;
         made.admit(context)?;
         let Some(plan) = planned else {
-            made.columns = columns_of_tree(statement, context)?;
+            made.columns = columns_of_tree(kind, context)?;
             return Ok(made);
         };
-        if let Some(error) = refused(&warnings, statement, context) {
+        if let Some(error) = refused(&warnings, kind, context) {
             return Err(error);
         }
         made.terms = cut.then(|| Terms::of(literals));
         made.warnings = warnings;
         made.parameters = parameters.finish();
         if let Plan::Query(query) = &plan {
-            views::refuse_locking(statement, query, context)?;
+            views::refuse_locking(kind, query, context)?;
             if query.into.is_none() {
                 made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
             }
@@ -254,66 +257,38 @@ fn tables_of(plan: &Plan) -> &[(TableRef, Mode)] {
 }
 
 /// The plan of a statement; none of what runs from the tree.
-fn plan(statement: &Statement, planning: &mut PlanContext<'_>) -> Result<Option<Plan>, SqlError> {
-    let query = |query: QueryStatement| Plan::Query(Box::new(query));
-    if let Some(change) = planner::virtual_change::plan_virtual(planning, statement)? {
-        return Ok(Some(Plan::Virtual(Box::new(change))));
-    }
-    let planned = match statement {
-        Statement::Query(written) => planner::query::plan_query(planning, written).map(query),
-        Statement::Insert(insert) => {
-            planner::resolve::plan_insert(planning, insert).map(|p| Plan::Insert(Box::new(p)))
-        }
-        Statement::Update(update) => {
-            planner::resolve::plan_update(planning, update).map(|p| Plan::Change(Box::new(p)))
-        }
-        Statement::Delete(delete) => {
-            planner::resolve::plan_delete(planning, delete).map(|p| Plan::Change(Box::new(p)))
-        }
-        Statement::Load(load) => {
-            planner::resolve::plan_load(planning, load).map(|p| Plan::Load(Box::new(p)))
-        }
-        Statement::Do(list) => {
-            let written = ast::Query::of_values(list.iter().cloned());
-            planner::query::plan_query(planning, &written).map(|p| Plan::Do(Box::new(p)))
-        }
-        Statement::Show(show) => match planner::show::query_of(show, planning)? {
-            Some(written) => planner::query::plan_query(planning, &written).map(query),
-            None => return Ok(None),
+fn plan(kind: Kind<'_>, planning: &mut PlanContext<'_>) -> Result<Option<Plan>, SqlError> {
+    match kind {
+        Kind::Dml(dml) => dml.plan(planning).map(Some),
+        Kind::Show(show) => match planner::show::query_of(show, planning)? {
+            Some(written) => Dml::Query(&written).plan(planning).map(Some),
+            None => Ok(None),
         },
-        // DDL and its kin. Who calls knows what the executor runs.
-        _ => return Ok(None),
-    };
-    planned.map(Some)
+        Kind::Ddl(_) | Kind::Explain(_) | Kind::Maintain(_) => Ok(None),
+    }
 }
 
 /// Result columns of what runs from the tree.
 fn columns_of_tree(
-    statement: &Statement,
+    kind: Kind<'_>,
     context: &mut Context<'_>,
 ) -> Result<Vec<ResultColumn>, SqlError> {
-    match statement {
-        Statement::Show(show) => show::columns(show, context),
-        Statement::Explain(explain) => explain::columns(explain, context),
-        Statement::Maintain(maintain) => maintain::columns(maintain),
-        _ => Ok(Vec::new()),
+    match kind {
+        Kind::Show(show) => show::columns(show, context),
+        Kind::Explain(explain) => explain::columns(explain, context),
+        Kind::Maintain(maintain) => maintain::columns(maintain),
+        Kind::Ddl(_) | Kind::Dml(_) => Ok(Vec::new()),
     }
 }
 
 /// The first warning of planning that a strict change of rows cannot take: of a constant that does not fit the
 /// column beside it.
-fn refused(
-    warnings: &[(u16, String)],
-    statement: &Statement,
-    context: &Context<'_>,
-) -> Option<SqlError> {
-    let changes = match statement {
-        Statement::Insert(insert) => !insert.ignore,
-        Statement::Update(update) => !update.ignore,
-        Statement::Delete(delete) => !delete.ignore,
-        _ => false,
-    };
+fn refused(warnings: &[(u16, String)], kind: Kind<'_>, context: &Context<'_>) -> Option<SqlError> {
     let (_, text) = warnings.iter().find(|(number, _)| *number == 1292)?;
+    let changes = match kind {
+        Kind::Dml(dml) => dml.is_strict_change(),
+        Kind::Ddl(_) | Kind::Show(_) | Kind::Explain(_) | Kind::Maintain(_) => false,
+    };
     let strict = changes && context.env.strict();
     // As the warning says it, whose text was made where the constant was read.
     strict.then(|| SqlError::Other(1292, "22007", text.clone()))
@@ -323,10 +298,10 @@ fn refused(
 fn preceded(
     error: SqlError,
     warnings: &[(u16, String)],
-    statement: &Statement,
+    kind: Kind<'_>,
     context: &mut Context<'_>,
 ) -> SqlError {
-    if let Some(error) = refused(warnings, statement, context) {
+    if let Some(error) = refused(warnings, kind, context) {
         return error;
     }
     raise(warnings, context.env);

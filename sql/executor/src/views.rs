@@ -1,11 +1,13 @@
 //! Virtual tables: their rows as a source of SELECT, and MySQL's refusals of everything else.
 
 use crate::ExecError;
+use crate::kind::Kind;
 use crate::{Context, SqlError};
 use catalog::{INFORMATION_SCHEMA, MYSQL_SCHEMA, PERFORMANCE_SCHEMA, VirtualRef, virtual_schema};
 use expr::tree::Comparison;
 use expr::{Environment, Expr, Row, eval};
-use parser::ast::{ObjectName, Statement, TableRef};
+use parser::ast::{Ddl, ObjectName, TableRef};
+use planner::dml::Dml;
 use planner::query_plan::{LeafLayout, QueryStatement};
 use value::Datum;
 
@@ -59,7 +61,28 @@ fn is_constant(expr: &Expr) -> bool {
 /// # Errors
 /// 1044 for `information_schema` and for definitions, 1142 for rows of the others, 3552 for the schema `mysql`, 1109, 1146
 /// and 1051 for tables that do not exist.
-pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlError> {
+pub(crate) fn refuse(kind: Kind<'_>, context: &Context<'_>) -> Result<(), SqlError> {
+    match kind {
+        Kind::Dml(dml) => refuse_dml(dml, context),
+        Kind::Ddl(ddl) => refuse_ddl(ddl, context),
+        Kind::Show(_) | Kind::Explain(_) | Kind::Maintain(_) => Ok(()),
+    }
+}
+
+fn refuse_dml(dml: Dml<'_>, context: &Context<'_>) -> Result<(), SqlError> {
+    match dml {
+        Dml::Insert(insert) if insert.replace => {
+            refuse_change(&insert.table, "INSERT, DELETE", context)
+        }
+        Dml::Insert(insert) => refuse_change(&insert.table, "INSERT", context),
+        Dml::Update(update) => refuse_changes(&update.tables, "UPDATE", context),
+        Dml::Delete(delete) => refuse_changes(&delete.tables, "DELETE", context),
+        // The planner refuses LOAD DATA.
+        Dml::Query(_) | Dml::Load(_) | Dml::Do(_) => Ok(()),
+    }
+}
+
+fn refuse_ddl(ddl: &Ddl, context: &Context<'_>) -> Result<(), SqlError> {
     let change = |name: &ObjectName, verb| refuse_change(name, verb, context);
     let define = |name: &ObjectName| match schema_of(name, context) {
         Some(schema) => Err(denied_schema(schema, context)),
@@ -70,43 +93,38 @@ pub fn refuse(statement: &Statement, context: &Context<'_>) -> Result<(), SqlErr
         Some(schema) => Err(denied_schema(schema, context)),
         None => Ok(()),
     };
-    match statement {
-        Statement::Insert(insert) if insert.replace => change(&insert.table, "INSERT, DELETE"),
-        Statement::Insert(insert) => change(&insert.table, "INSERT"),
-        Statement::Update(update) => refuse_changes(&update.tables, "UPDATE", context),
-        Statement::Delete(delete) => refuse_changes(&delete.tables, "DELETE", context),
-        Statement::Truncate(name, _) => match truncatable(name, context)? {
+    match ddl {
+        Ddl::Truncate(name, _) => match truncatable(name, context)? {
             Some(_) => Ok(()),
             None => change(name, "DROP"),
         },
-        Statement::DropTable(drop) => drop.tables.iter().try_for_each(|name| {
+        Ddl::DropTable(drop) => drop.tables.iter().try_for_each(|name| {
             match change(name, "DROP") {
                 // DROP TABLE has its own words for what is not there.
                 Err(SqlError::Catalog(_)) => Ok(()),
                 other => other,
             }
         }),
-        Statement::CreateTable(create) => define(&create.name),
-        Statement::AlterTable(alter) => define(&alter.table),
-        Statement::CreateView(create) | Statement::AlterView(create) => define(&create.name),
-        Statement::CreateIndex(create) => define(&create.table),
-        Statement::DropIndex(drop) => define(&drop.table),
-        Statement::RenameTable(pairs, _) => {
+        Ddl::CreateTable(create) => define(&create.name),
+        Ddl::AlterTable(alter) => define(&alter.table),
+        Ddl::CreateView(create) | Ddl::AlterView(create) => define(&create.name),
+        Ddl::CreateIndex(create) => define(&create.table),
+        Ddl::DropIndex(drop) => define(&drop.table),
+        Ddl::RenameTable(pairs, _) => {
             pairs.iter().try_for_each(|(from, to)| define(from).and_then(|()| define(to)))
         }
         // It exists; the statement says so.
-        Statement::CreateDatabase(create)
-            if create.if_not_exists && create.name == MYSQL_SCHEMA =>
-        {
+        Ddl::CreateDatabase(create) if create.if_not_exists && create.name == MYSQL_SCHEMA => {
             Ok(())
         }
-        Statement::CreateDatabase(create) => define_schema(&create.name),
-        Statement::AlterDatabase(alter) => {
+        Ddl::CreateDatabase(create) => define_schema(&create.name),
+        Ddl::AlterDatabase(alter) => {
             let name = alter.name.as_deref().or(context.env.database());
             name.map_or(Ok(()), define_schema)
         }
-        Statement::DropDatabase(drop) => define_schema(&drop.name),
-        _ => Ok(()),
+        Ddl::DropDatabase(drop) => define_schema(&drop.name),
+        // Its views are looked up by the statement itself.
+        Ddl::DropView(_) => Ok(()),
     }
 }
 
@@ -128,12 +146,12 @@ pub fn truncatable(
 ///
 /// # Errors
 /// 1142.
-pub fn refuse_locking(
-    statement: &Statement,
+pub(crate) fn refuse_locking(
+    kind: Kind<'_>,
     plan: &QueryStatement,
     context: &Context<'_>,
 ) -> Result<(), SqlError> {
-    let Statement::Query(query) = statement else { return Ok(()) };
+    let Kind::Dml(Dml::Query(query)) = kind else { return Ok(()) };
     if query.locking.is_empty() {
         return Ok(());
     }

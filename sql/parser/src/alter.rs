@@ -13,7 +13,7 @@ impl Parser<'_> {
         let how = AlterHow { wait: self.ddl_wait()?, ..AlterHow::default() };
         let mut alter = AlterTable { table, actions: Vec::new(), how };
         self.alter_actions(&mut alter)?;
-        Ok(Statement::AlterTable(Box::new(alter)))
+        Ok(Statement::Ddl(Ddl::AlterTable(Box::new(alter))))
     }
 
     /// WAIT n or NOWAIT, when one stands here.

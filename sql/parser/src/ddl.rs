@@ -74,7 +74,7 @@ impl Parser<'_> {
                 let tables = self.comma_list(Self::object_name)?;
                 let wait = self.ddl_wait()?;
                 self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
-                Ok(Statement::DropTable(DropTable { temporary, if_exists, tables, wait }))
+                Ok(Statement::Ddl(Ddl::DropTable(DropTable { temporary, if_exists, tables, wait })))
             }
             _ if temporary => self.fail(),
             Kw::PREPARE => {
@@ -84,7 +84,10 @@ impl Parser<'_> {
             Kw::DATABASE | Kw::SCHEMA => {
                 self.bump();
                 let if_exists = self.if_exists()?;
-                Ok(Statement::DropDatabase(DropDatabase { if_exists, name: self.ident()? }))
+                Ok(Statement::Ddl(Ddl::DropDatabase(DropDatabase {
+                    if_exists,
+                    name: self.ident()?,
+                })))
             }
             Kw::INDEX => self.drop_index(),
             Kw::USER => {
@@ -103,7 +106,7 @@ impl Parser<'_> {
                 let if_exists = self.if_exists()?;
                 let views = self.comma_list(Self::object_name)?;
                 self.eat_any(&[Kw::RESTRICT, Kw::CASCADE]);
-                Ok(Statement::DropView(DropView { if_exists, views }))
+                Ok(Statement::Ddl(Ddl::DropView(DropView { if_exists, views })))
             }
             Kw::TRIGGER => self.drop_program(ProgramKind::Trigger),
             Kw::PROCEDURE => self.drop_program(ProgramKind::Procedure),
@@ -160,7 +163,7 @@ impl Parser<'_> {
         let name = self.ident()?;
         let mut options = DatabaseOptions::default();
         while self.database_option(&mut options, false)? {}
-        Ok(Statement::CreateDatabase(CreateDatabase { if_not_exists, name, options }))
+        Ok(Statement::Ddl(Ddl::CreateDatabase(CreateDatabase { if_not_exists, name, options })))
     }
 
     fn alter_database(&mut self) -> Result<Statement> {
@@ -176,7 +179,7 @@ impl Parser<'_> {
             return self.fail();
         }
         while self.database_option(&mut options, true)? {}
-        Ok(Statement::AlterDatabase(AlterDatabase { name, options }))
+        Ok(Statement::Ddl(Ddl::AlterDatabase(AlterDatabase { name, options })))
     }
 
     fn database_option_at(&self, ahead: usize) -> bool {
@@ -249,7 +252,7 @@ impl Parser<'_> {
         self.index_options(kind, &mut options)?;
         let index = IndexDef { kind, name, columns, options };
         self.index_how(&mut how)?;
-        Ok(Statement::CreateIndex(Box::new(CreateIndex { table, index, how })))
+        Ok(Statement::Ddl(Ddl::CreateIndex(Box::new(CreateIndex { table, index, how }))))
     }
 
     /// ALGORITHM and LOCK in either order, each at most once.
@@ -268,6 +271,6 @@ impl Parser<'_> {
         let table = self.object_name()?;
         let mut how = AlterHow { wait: self.ddl_wait()?, ..AlterHow::default() };
         self.index_how(&mut how)?;
-        Ok(Statement::DropIndex(DropIndex { name, table, how }))
+        Ok(Statement::Ddl(Ddl::DropIndex(DropIndex { name, table, how })))
     }
 }

@@ -95,7 +95,7 @@ impl Parser<'_> {
             Kw::TRUNCATE => {
                 self.bump();
                 self.eat_kw(Kw::TABLE);
-                Ok(Statement::Truncate(self.object_name()?, self.ddl_wait()?))
+                Ok(Statement::Ddl(Ddl::Truncate(self.object_name()?, self.ddl_wait()?)))
             }
             Kw::START if matches!(self.nth(1).kw, Kw::REPLICA | Kw::GROUP_REPLICATION) => {
                 self.start_replication()
@@ -209,7 +209,7 @@ impl Parser<'_> {
                 p.expect_kw(Kw::TO)?;
                 Ok((from, p.object_name()?))
             })?;
-            return Ok(Statement::RenameTable(pairs, wait));
+            return Ok(Statement::Ddl(Ddl::RenameTable(pairs, wait)));
         }
         self.expect_kw(Kw::USER)?;
         let pairs = self.comma_list(|p| {

@@ -33,7 +33,7 @@ impl Parser<'_> {
             if in_parentheses {
                 self.expect(TokenKind::Close)?;
             }
-            return Ok(Statement::CreateTable(Box::new(create)));
+            return Ok(Statement::Ddl(Ddl::CreateTable(Box::new(create))));
         }
         if self.kind() == TokenKind::Open && !self.query_at_parenthesis() {
             (create.columns, create.keys) = self.table_elements()?;
@@ -44,7 +44,7 @@ impl Parser<'_> {
             create.partition = Some(Box::new(self.partition_by()?));
         }
         self.create_query(&mut create)?;
-        Ok(Statement::CreateTable(Box::new(create)))
+        Ok(Statement::Ddl(Ddl::CreateTable(Box::new(create))))
     }
 
     /// `[IGNORE | REPLACE] [AS] query`, when it stands here.

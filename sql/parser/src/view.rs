@@ -34,7 +34,7 @@ impl Parser<'_> {
         match self.kw() {
             Kw::VIEW => {
                 let view = self.view(preamble)?;
-                Ok(Statement::CreateView(Box::new(view)))
+                Ok(Statement::Ddl(Ddl::CreateView(Box::new(view))))
             }
             _ if preamble.for_view_only() => self.fail(),
             Kw::TRIGGER => self.create_trigger(definer),
@@ -57,7 +57,7 @@ impl Parser<'_> {
         match self.kw() {
             Kw::VIEW => {
                 let view = self.view(preamble)?;
-                Ok(Statement::AlterView(Box::new(view)))
+                Ok(Statement::Ddl(Ddl::AlterView(Box::new(view))))
             }
             Kw::EVENT if !preamble.for_view_only() => self.alter_event(preamble.definer),
             _ => self.fail(),

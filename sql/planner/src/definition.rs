@@ -145,7 +145,7 @@ pub fn bind(def: &TableDef, text: &str, clause: &'static str) -> Result<Typed, S
 }
 
 /// The query of a view; `None`: its text is none.
-pub(crate) fn parse_view(view: &ViewDef) -> Option<Arc<ast::Query>> {
+fn parse_view(view: &ViewDef) -> Option<Arc<ast::Query>> {
     match parser::parse(view.query.as_bytes(), parser::SqlMode::DEFAULT) {
         Ok(Statement::Query(query)) => Some(Arc::from(query)),
         _ => None,

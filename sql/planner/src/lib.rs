@@ -14,6 +14,7 @@ pub mod canonical;
 pub mod column_types;
 mod defaults;
 pub mod definition;
+pub mod dml;
 mod error;
 pub mod explain;
 pub mod hints;
@@ -33,7 +34,7 @@ pub mod show;
 mod size;
 pub mod stats;
 mod transform;
-pub mod virtual_change;
+mod virtual_change;
 
 #[cfg(test)]
 mod tests;

@@ -14,29 +14,11 @@ use expr::SqlError;
 use parser::ast::{self, ColumnRef, Expr, Query, QueryBody, Select, SelectItem, TableFactor};
 use value::name::same_name;
 
-/// Plans a change of the rows of one virtual table; `None`: the statement names none.
+/// Plans an UPDATE of the rows of one virtual table; `None`: the statement names none.
 ///
 /// # Errors
 /// Those of names and of the query; 1235 for what such a table cannot be asked.
-pub fn plan_virtual(
-    context: &mut PlanContext<'_>,
-    statement: &ast::Statement,
-) -> Result<Option<VirtualPlan>, SqlError> {
-    match statement {
-        ast::Statement::Update(update) => plan_update(context, update),
-        ast::Statement::Delete(delete) => plan_delete(context, delete),
-        ast::Statement::Insert(insert) => plan_insert(context, insert),
-        ast::Statement::Load(load) => match context.virtual_table(&load.table) {
-            Ok(Some(_)) => {
-                Err(SqlError::unsupported("LOAD DATA into a table of performance_schema"))
-            }
-            _ => Ok(None),
-        },
-        _ => Ok(None),
-    }
-}
-
-fn plan_update(
+pub(crate) fn plan_update(
     context: &mut PlanContext<'_>,
     update: &ast::Update,
 ) -> Result<Option<VirtualPlan>, SqlError> {
@@ -68,7 +50,11 @@ fn plan_update(
     Ok(Some(VirtualPlan { table, query, change, ignore: update.ignore }))
 }
 
-fn plan_delete(
+/// As [`plan_update`], of a DELETE.
+///
+/// # Errors
+/// As [`plan_update`].
+pub(crate) fn plan_delete(
     context: &mut PlanContext<'_>,
     delete: &ast::Delete,
 ) -> Result<Option<VirtualPlan>, SqlError> {
@@ -87,7 +73,11 @@ fn plan_delete(
     Ok(Some(VirtualPlan { table, query, change: VirtualChange::Delete, ignore: delete.ignore }))
 }
 
-fn plan_insert(
+/// As [`plan_update`], of an INSERT or REPLACE.
+///
+/// # Errors
+/// As [`plan_update`].
+pub(crate) fn plan_insert(
     context: &mut PlanContext<'_>,
     insert: &ast::Insert,
 ) -> Result<Option<VirtualPlan>, SqlError> {

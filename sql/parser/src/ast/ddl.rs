@@ -1,6 +1,40 @@
 //! Definitions of schemas, tables and indexes.
 
-use super::{AlterHow, DdlWait, Expr, ObjectName, PartitionBy, Query, StringLiteral};
+use super::{
+    AlterHow, AlterTable, CreateView, DdlWait, DropView, Expr, ObjectName, PartitionBy, Query,
+    StringLiteral,
+};
+
+/// A statement that defines schemas, tables or views.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ddl {
+    /// CREATE DATABASE.
+    CreateDatabase(CreateDatabase),
+    /// ALTER DATABASE.
+    AlterDatabase(AlterDatabase),
+    /// DROP DATABASE.
+    DropDatabase(DropDatabase),
+    /// CREATE TABLE.
+    CreateTable(Box<CreateTable>),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTable>),
+    /// RENAME TABLE a TO b, ...
+    RenameTable(Vec<(ObjectName, ObjectName)>, DdlWait),
+    /// DROP TABLE.
+    DropTable(DropTable),
+    /// TRUNCATE \[TABLE\].
+    Truncate(ObjectName, DdlWait),
+    /// CREATE INDEX.
+    CreateIndex(Box<CreateIndex>),
+    /// DROP INDEX.
+    DropIndex(DropIndex),
+    /// CREATE VIEW.
+    CreateView(Box<CreateView>),
+    /// ALTER VIEW.
+    AlterView(Box<CreateView>),
+    /// DROP VIEW.
+    DropView(DropView),
+}
 
 /// CREATE DATABASE.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -64,26 +64,10 @@ pub enum Statement {
     Delete(Box<Delete>),
     /// DO expr, ...
     Do(Vec<Expr>),
+    /// A definition of a schema, a table or a view.
+    Ddl(Ddl),
     /// EXPLAIN of a statement or a connection, or DESCRIBE of a table.
     Explain(Box<Explain>),
-    /// CREATE DATABASE.
-    CreateDatabase(CreateDatabase),
-    /// ALTER DATABASE.
-    AlterDatabase(AlterDatabase),
-    /// DROP DATABASE.
-    DropDatabase(DropDatabase),
-    /// CREATE TABLE.
-    CreateTable(Box<CreateTable>),
-    /// DROP TABLE.
-    DropTable(DropTable),
-    /// TRUNCATE \[TABLE\].
-    Truncate(ObjectName, DdlWait),
-    /// RENAME TABLE a TO b, ...
-    RenameTable(Vec<(ObjectName, ObjectName)>, DdlWait),
-    /// CREATE INDEX.
-    CreateIndex(Box<CreateIndex>),
-    /// DROP INDEX.
-    DropIndex(DropIndex),
     /// BEGIN or START TRANSACTION.
     StartTransaction(StartTransaction),
     /// COMMIT.
@@ -138,14 +122,6 @@ pub enum Statement {
     Maintain(Maintain),
     /// RESET PERSIST \[\[IF EXISTS\] variable\].
     ResetPersist(ResetPersist),
-    /// ALTER TABLE.
-    AlterTable(Box<AlterTable>),
-    /// CREATE VIEW.
-    CreateView(Box<CreateView>),
-    /// ALTER VIEW.
-    AlterView(Box<CreateView>),
-    /// DROP VIEW.
-    DropView(DropView),
     /// CREATE PROCEDURE or CREATE FUNCTION.
     CreateRoutine(Box<CreateRoutine>),
     /// CREATE FUNCTION ... SONAME.

@@ -4,7 +4,7 @@ use super::change::Writing;
 use super::locking::RequestedLocks;
 use super::names::{Scope, Visible, ambiguous};
 use super::{CteEntry, Resolver, WritePrivileges};
-use crate::definition::{CompiledDefinition, parse_view};
+use crate::definition::CompiledDefinition;
 use crate::error::PlanError;
 use crate::hints::{IndexChoice, index_choice};
 use crate::logical::{Block, From, Leaf, LeafColumn, Source, View, conjuncts};
@@ -118,7 +118,8 @@ impl Resolver<'_, '_> {
             if let Some(view) = &def.view {
                 let names = (def.schema.clone(), def.name.clone());
                 let columns = table_columns(def, alias);
-                let leaf = self.view((view, parse_view(view)), names, (alias, None), columns)?;
+                let query = table.compiled(CompiledDefinition::compile)?.query.clone();
+                let leaf = self.view((view, query), names, (alias, None), columns)?;
                 return Ok(Leaf { need, ..leaf });
             }
             return Ok(Leaf {
