@@ -4,7 +4,7 @@
 //! 2. `super_read_only` is never on without `read_only`.
 
 use crate::core::Core;
-use crate::env::Env;
+use crate::env::Login;
 use crate::errors::SessionError;
 use crate::logins::{DAY_US, Use, exceeded};
 use crate::server::Server;
@@ -135,7 +135,7 @@ impl Core {
 
     /// Whether the session is one that limits are not about: SUPER or CONNECTION_ADMIN.
     pub(crate) fn is_super(&self) -> bool {
-        self.env.rights.is_super_or("CONNECTION_ADMIN")
+        self.env.login.rights.is_super_or("CONNECTION_ADMIN")
     }
 
     /// Whether a client that has proved who it is may stay; an account is not there without grant tables.
@@ -144,7 +144,7 @@ impl Core {
     /// 1045, 1203, 1226, 1862, 3032, 3118.
     pub(crate) fn admit_account(&mut self, account: Option<&Account>) -> Result<(), SqlError> {
         self.tables.is_super = self.is_super();
-        let is_system = self.env.rights.dynamic("SYSTEM_USER");
+        let is_system = self.env.login.rights.dynamic("SYSTEM_USER");
         self.env.server.registry.set_super(self.slot, self.tables.is_super, is_system);
         if let Some(account) = account {
             self.admit_by_account(account)?;
@@ -153,10 +153,10 @@ impl Core {
         if server.globals.number(OFFLINE_MODE) != 0 && !self.is_super() {
             return Err(SessionError::Offline.into());
         }
-        let user = &self.env.user;
+        let user = &self.env.login.user;
         let most = server.globals.number("max_user_connections");
         let own = account.map_or(0, |account| account.limits.at_once);
-        if own == 0 && most > 0 && server.registry.count_of(user, self.env.id) >= most {
+        if own == 0 && most > 0 && server.registry.count_of(user, self.env.link.id) >= most {
             return Err(SessionError::TooManyOfUser(user).into());
         }
         Ok(())
@@ -164,9 +164,9 @@ impl Core {
 
     /// What the account itself says: REQUIRE, ACCOUNT LOCK, PASSWORD EXPIRE, limits.
     fn admit_by_account(&mut self, account: &Account) -> Result<(), SqlError> {
-        let Env { user, host, .. } = &self.env;
+        let Login { user, host, .. } = &self.env.login;
         if !self.meets(&account.require) {
-            let using = if self.env.rights.used_password { "YES" } else { "NO" };
+            let using = if self.env.login.rights.used_password { "YES" } else { "NO" };
             return Err(SessionError::AccessDenied(user, host, using).into());
         }
         if account.locked {
@@ -175,19 +175,19 @@ impl Core {
         let server = Arc::clone(&self.env.server);
         let limits = account.limits;
         let at_once = u64::from(limits.at_once);
-        if at_once > 0 && server.registry.count_of(user, self.env.id) >= at_once {
+        if at_once > 0 && server.registry.count_of(user, self.env.link.id) >= at_once {
             return Err(exceeded(&account.name, "max_user_connections", limits.at_once));
         }
         let hourly = [limits.queries, limits.updates, limits.connections].iter().any(|n| *n > 0);
         if hourly {
             server.logins.count(&account.name, limits, Use::Connect)?;
         }
-        self.env.limits = hourly.then_some(limits);
-        self.env.password_expired = is_expired(account, &server);
+        self.env.login.limits = hourly.then_some(limits);
+        self.env.login.password_expired = is_expired(account, &server);
         self.env.judge_limits();
-        let understands = self.env.caps.has(Capabilities::EXPIRED_PASSWORDS);
+        let understands = self.env.link.caps.has(Capabilities::EXPIRED_PASSWORDS);
         let disconnects = server.globals.number("disconnect_on_expired_password") != 0;
-        match self.env.password_expired && disconnects && !understands {
+        match self.env.login.password_expired && disconnects && !understands {
             true => Err(SessionError::PasswordExpiredAtLogin.into()),
             false => Ok(()),
         }
@@ -195,7 +195,7 @@ impl Core {
 
     /// Whether the connection is what REQUIRE says.
     fn meets(&self, require: &Require) -> bool {
-        let secured = self.env.secured.as_ref();
+        let secured = self.env.link.secured.as_ref();
         let fits = |wanted: &str, has: Option<&str>| wanted.is_empty() || has == Some(wanted);
         match require {
             Require::None => true,

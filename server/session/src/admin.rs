@@ -25,14 +25,14 @@ impl Core {
     /// Kills a connection, or only its statement.
     pub fn kill(&mut self, id: u64, query_only: bool) -> Result<(), SqlError> {
         let level = if query_only { sync::KILL_QUERY } else { sync::KILL_CONNECTION };
-        if id == self.env.id {
+        if id == self.env.link.id {
             // MySQL interrupts the KILL itself.
             self.reply.closing = !query_only;
             return Err(SqlError::Storage(base::Error::Killed));
         }
         if let Some((user, is_system)) = self.env.server.registry.user_of(id) {
-            let rights = &self.env.rights;
-            let may = user == self.env.user || rights.is_super_or("CONNECTION_ADMIN");
+            let rights = &self.env.login.rights;
+            let may = user == self.env.login.user || rights.is_super_or("CONNECTION_ADMIN");
             if !may || (is_system && !rights.dynamic("SYSTEM_USER")) {
                 return Err(SessionError::NotOwner(&id.to_string()).into());
             }
@@ -135,7 +135,12 @@ impl Core {
         let pattern = String::from_utf8_lossy(pattern);
         for column in compiled.columns() {
             if pattern.is_empty() || crate::show::like(&column.name, &pattern) {
-                sink::put_column(&mut self.reply.out, column, &self.env.charsets, Some(None));
+                sink::put_column(
+                    &mut self.reply.out,
+                    column,
+                    &self.env.cached.charsets,
+                    Some(None),
+                );
             }
         }
         Ok(())

@@ -28,13 +28,13 @@ impl Core {
         {
             return self.reject(&SessionError::InsecureTransport.into(), changing);
         }
-        let step = login.step(payload, &mut self.env.caps, &server, &mut self.reply.out);
+        let step = login.step(payload, &mut self.env.link.caps, &server, &mut self.reply.out);
         self.login_went(login, step, changing);
     }
 
     /// Whether nobody can listen, in the sense of `require_secure_transport`.
     fn is_secure(&self) -> bool {
-        self.env.secured.is_some() || self.identity.peer.is_socket()
+        self.env.link.secured.is_some() || self.identity.peer.is_socket()
     }
 
     /// COM_CHANGE_USER.
@@ -42,10 +42,10 @@ impl Core {
         let server = Arc::clone(&self.env.server);
         let mut login = Box::new(Login::new(self.identity.scramble, &self.identity.peer));
         login.expect_switch();
-        if self.env.secured.is_some() {
+        if self.env.link.secured.is_some() {
             login.is_secured();
         }
-        let step = login.change_user(body, self.env.caps, &server, &mut self.reply.out);
+        let step = login.change_user(body, self.env.link.caps, &server, &mut self.reply.out);
         self.login_went(login, step, true);
     }
 
@@ -61,7 +61,7 @@ impl Core {
                 }
             }
             Err(error) => {
-                self.env.user = login.user.clone();
+                self.env.login.user = login.user.clone();
                 self.reject(&error, changing);
             }
         }
@@ -87,25 +87,25 @@ impl Core {
         }
         if self.identity.administrative {
             const NEEDED: &str = "SERVICE_CONNECTION_ADMIN";
-            self.env.rights.check_global(Privileges::NONE, &[NEEDED], NEEDED)?;
+            self.env.login.rights.check_global(Privileges::NONE, &[NEEDED], NEEDED)?;
         }
         if !changing {
             let offer = self.identity.compressions;
-            self.env.compression = offer.accept(self.env.caps, login.zstd_level)?;
+            self.env.link.compression = offer.accept(self.env.link.caps, login.zstd_level)?;
         }
-        self.env.tracker.begin(self.env.caps.has(Capabilities::SESSION_TRACK));
-        self.env.user = login.user;
+        self.env.link.tracker.begin(self.env.link.caps.has(Capabilities::SESSION_TRACK));
+        self.env.login.user = login.user;
         let external = login.external_user.into();
         self.env.vars.set(variables::id("external_user"), Value::Text(external));
         self.admit_account(login.account.as_deref())?;
         let collation =
             of_handshake(login.collation, executor::Environment::server_collation(&self.env));
         self.env.take_names(collation);
-        if self.env.caps.has(Capabilities::INTERACTIVE) {
+        if self.env.link.caps.has(Capabilities::INTERACTIVE) {
             let seconds = self.env.vars.value(variables::id("interactive_timeout")).clone();
             self.env.vars.set(variables::id("wait_timeout"), seconds);
         }
-        self.protocol.multi_statements = self.env.caps.has(Capabilities::MULTI_STATEMENTS);
+        self.protocol.multi_statements = self.env.link.caps.has(Capabilities::MULTI_STATEMENTS);
         self.env.database = None;
         self.env.database_changes += 1;
         self.env.rights_in_schema();
@@ -113,7 +113,7 @@ impl Core {
             self.use_schema(&schema)?;
         }
         self.publish_identity();
-        let secured = self.env.secured.is_some();
+        let secured = self.env.link.secured.is_some();
         self.env.server.registry.describe(self.slot, secured, login.attributes);
         self.identity.phase = Phase::Commands;
         self.identity.offered = None;
@@ -122,7 +122,7 @@ impl Core {
         self.init_connect()?;
         self.send_ok();
         if !changing {
-            self.identity.compresses = self.env.compression;
+            self.identity.compresses = self.env.link.compression;
             self.env.server.came(self.identity.peer.address(), Came::In);
         }
         self.publish_sleep();
@@ -131,7 +131,7 @@ impl Core {
 
     /// The session has the rights of its client's account from now on.
     fn take_rights(&mut self, login: &Login) -> Result<(), SqlError> {
-        let (host, address) = (self.env.host.clone(), self.identity.peer.address());
+        let (host, address) = (self.env.login.host.clone(), self.identity.peer.address());
         if self.env.server.skips_grants() {
             let name = AccountName::new(&login.user, &host);
             self.env.set_rights(Rights::unlimited(name, &host));
@@ -157,7 +157,7 @@ impl Core {
     fn init_connect(&mut self) -> Result<(), SqlError> {
         let id = variables::id("init_connect");
         let text = id.get().kind.show(&self.env.server.globals.value(id));
-        if text.is_empty() || self.is_super() || self.env.password_expired {
+        if text.is_empty() || self.is_super() || self.env.login.password_expired {
             return Ok(());
         }
         let before = Written::at(&self.reply.out);

@@ -70,7 +70,7 @@ impl Core {
         }
         self.enter_transaction();
         self.events.transactions.is_branch(event_name(&xid));
-        self.env.tracker.begins(Begun { explicit: true, read_only: None, snapshot: false });
+        self.env.link.tracker.begins(Begun { explicit: true, read_only: None, snapshot: false });
         self.set_branch(Some((xid, BranchPhase::Active)));
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Core {
             }
         };
         count(Counter::HandlerPrepare, 1);
-        let session = (!self.detaches_branches()).then_some(self.env.id);
+        let session = (!self.detaches_branches()).then_some(self.env.link.id);
         self.env.server.branches.put(branch, session);
         self.events.transactions.branch_is_prepared(self.transaction.kind());
         self.leave_transaction(true);
@@ -169,7 +169,7 @@ impl Core {
         if self.transaction.open {
             return Err(self.branch.wrong_state());
         }
-        if !self.env.server.branches.may_take(xid, self.env.id) {
+        if !self.env.server.branches.may_take(xid, self.env.link.id) {
             return Err(SessionError::UnknownBranch.into());
         }
         if let Err(error) = self.tables.lock_for_end(&self.client, self.env.lock_deadline()) {
@@ -189,7 +189,7 @@ impl Core {
 
     fn end_locked(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
         let server = self.env.server.clone();
-        let mut ending = server.branches.take(xid, self.env.id).map_err(|why| match why {
+        let mut ending = server.branches.take(xid, self.env.link.id).map_err(|why| match why {
             NotHad::Unknown => SqlError::from(SessionError::UnknownBranch),
             NotHad::Killed => SqlError::Storage(base::Error::Killed),
         })?;
@@ -222,7 +222,7 @@ impl Core {
     /// # Errors
     /// 1401.
     pub fn needs_xa_recover(&self) -> Result<(), SqlError> {
-        match self.env.rights.dynamic("XA_RECOVER_ADMIN") {
+        match self.env.login.rights.dynamic("XA_RECOVER_ADMIN") {
             true => Ok(()),
             false => Err(SessionError::BranchFailed.into()),
         }

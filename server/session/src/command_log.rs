@@ -75,7 +75,7 @@ impl Core {
             return;
         }
         let time = self.env.server.host.timestamp();
-        let line = format!("{time}\t{:5} {command}\t{argument}\n", self.env.id);
+        let line = format!("{time}\t{:5} {command}\t{argument}\n", self.env.link.id);
         self.write_log(QueryLog::General, GENERAL, &line);
     }
 
@@ -84,11 +84,14 @@ impl Core {
         if self.env.server.logs.has(GENERAL) {
             let (env, db) = (&self.env, self.env.database.as_deref().unwrap_or_default());
             let how = match self.identity.peer.is_socket() {
-                _ if env.secured.is_some() => "SSL/TLS",
+                _ if env.link.secured.is_some() => "SSL/TLS",
                 true => "Socket",
                 false => "TCP/IP",
             };
-            self.log_general("Connect", &format!("{}@{} on {db} using {how}", env.user, env.host));
+            self.log_general(
+                "Connect",
+                &format!("{}@{} on {db} using {how}", env.login.user, env.login.host),
+            );
         }
     }
 
@@ -108,18 +111,18 @@ impl Core {
             return;
         }
         let (now, env) = (self.begun(), &self.env);
-        let (user, host) = (&env.user, &env.host);
+        let (user, host) = (&env.login.user, &env.login.host);
         let mut out = format!(
             "# Time: {}\n# User@Host: {user}[{user}] @ {host} []  Id: {:5}\n",
             server.host.timestamp(),
-            env.id
+            env.link.id
         );
         let _ = writeln!(
             out,
             "# Query_time: {:.6}  Lock_time: {:.6} Rows_sent: {}  Rows_examined: {}",
             took_ns as f64 / 1e9,
             now.lock_ms.saturating_sub(begun.lock_ms) as f64 / 1e3,
-            if env.row_count < 0 { env.found_rows } else { 0 },
+            if env.last.row_count < 0 { env.last.found_rows } else { 0 },
             now.reads.saturating_sub(begun.reads),
         );
         if let Some(db) = &env.database {

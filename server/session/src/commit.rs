@@ -107,7 +107,7 @@ impl Core {
         let forbids = branch.as_ref().map(|(_, phase)| phase.forbids(detaches));
         self.branch.set(branch);
         self.tables.set_in_branch(forbids.unwrap_or_default());
-        self.env.in_branch = self.branch.get().is_some();
+        self.env.login.in_branch = self.branch.get().is_some();
         self.env.judge_limits();
     }
 
@@ -213,7 +213,7 @@ impl Core {
 
     /// The next transaction is what the session's variables say.
     pub(crate) fn take_characteristics(&mut self) {
-        self.env.tracker.next_is_default();
+        self.env.link.tracker.next_is_default();
         self.characterise(self.transaction.defaults, false);
     }
 
@@ -273,7 +273,7 @@ impl Core {
         self.events.transactions.ends(self.transaction.kind(), committed);
         self.env.server.registry.entry(self.slot).end_transaction();
         self.transaction.savepoints.clear();
-        self.env.tracker.ends();
+        self.env.link.tracker.ends();
         self.tables.release_all(self.client.slot());
         (self.transaction.open, self.transaction.held_before) = (false, 0);
         self.show_transaction();
@@ -281,9 +281,9 @@ impl Core {
 
     /// Sets the flags that every OK carries.
     pub fn show_transaction(&mut self) {
-        self.env.status.set(StatusFlags::IN_TRANSACTION, self.transaction.open);
+        self.env.link.status.set(StatusFlags::IN_TRANSACTION, self.transaction.open);
         let read_only = self.transaction.is_read_only();
-        self.env.status.set(StatusFlags::IN_READ_ONLY_TRANSACTION, read_only);
+        self.env.link.status.set(StatusFlags::IN_READ_ONLY_TRANSACTION, read_only);
         self.set_up_reads();
     }
 

@@ -1,6 +1,6 @@
 //! Statements become programs of the executor, and expressions values.
 
-use crate::core::Core;
+use crate::core::{Caches, Core};
 use executor::{Context, OwnedDatum, Prepared, ResultColumn, RowSink, SqlError};
 use parser::ast::{Expr, Query, Statement};
 use parser::digest::Digest;
@@ -51,7 +51,7 @@ impl Core {
         let query = Query::of_values([expr.clone()]);
         let mut prepared = self.compile(Statement::Query(Box::new(query)))?;
         prepared.is_needed();
-        let Self { env, client, tables, states, parameters, .. } = self;
+        let Self { env, client, tables, caches: Caches { states, .. }, parameters, .. } = self;
         let mut first = First::default();
         let params: Vec<Datum<'_>> = parameters.iter().map(OwnedDatum::datum).collect();
         let mut context = Context { client, tables, env, states };

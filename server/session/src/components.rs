@@ -35,7 +35,7 @@ fn is_installed(server: &Server) -> Result<bool, SqlError> {
 impl Core {
     /// INSERT or DELETE of the table of components.
     pub(crate) fn needs_components(&self, privilege: Privileges) -> Result<(), SqlError> {
-        Ok(self.env.rights.check_table("mysql", "component", privilege)?)
+        Ok(self.env.login.rights.check_table("mysql", "component", privilege)?)
     }
 
     /// INSTALL COMPONENT.

@@ -4,7 +4,7 @@
 //! 2. Rows are kept as the packets that they will be: the first of them in memory, the others in a file without a name.
 //! 3. A statement has one cursor; running, resetting or closing the statement closes it.
 
-use crate::core::{Core, Cursor, Pending, Reply, Written};
+use crate::core::{Caches, Core, Cursor, Pending, Reply, Written};
 use crate::errors::SessionError;
 use crate::net::Net;
 use crate::sink::{self, Rows};
@@ -72,14 +72,21 @@ impl Core {
         if prepared.has_into() {
             return Err(SessionError::CursorWithInto.into());
         }
-        let Self { env, client, tables, states, reply: Reply { out, codes, .. }, .. } = self;
+        let Self {
+            env,
+            client,
+            tables,
+            caches: Caches { states, .. },
+            reply: Reply { out, codes, .. },
+            ..
+        } = self;
         let written = Written::at(out);
         let mut packets = Outbox::new();
         let mut aside = Aside { kept: Spool::new(client.temporary_files()), failed: None };
         if !env.autocommit() {
             client.begin();
         }
-        env.insert_id_given = false;
+        env.last.insert_id_given = false;
         // They are sent when they are fetched.
         let mut kept = 0;
         let rows = Rows::new((&mut packets, &mut kept), &mut aside, env, codes, true);
@@ -92,9 +99,9 @@ impl Core {
                 SqlError::from(SessionError::Internal("a cursor without rows"))
             })),
         };
-        self.env.status.set(StatusFlags::CURSOR_EXISTS, true);
+        self.env.link.status.set(StatusFlags::CURSOR_EXISTS, true);
         let opened = self.conclude(result, &written);
-        self.env.status.set(StatusFlags::CURSOR_EXISTS, false);
+        self.env.link.status.set(StatusFlags::CURSOR_EXISTS, false);
         if !opened {
             return Ok((None, Pending::Nothing));
         }
@@ -120,10 +127,10 @@ impl Core {
             Ok(more) => {
                 let flag =
                     if more { StatusFlags::CURSOR_EXISTS } else { StatusFlags::LAST_ROW_SENT };
-                let mut status = self.env.status;
+                let mut status = self.env.link.status;
                 status.set(flag, true);
                 let warnings = self.env.diagnostics.wire_count();
-                reply::end_of_rows(&mut self.reply.out, self.env.caps, status, warnings);
+                reply::end_of_rows(&mut self.reply.out, self.env.link.caps, status, warnings);
                 if let (true, Some(place)) = (more, self.statements.cursor(id)) {
                     *place = Some(cursor);
                 }

@@ -1,19 +1,19 @@
 //! What statements see of their session: user, schema, variables, clock, diagnostics.
 
+mod parts;
+
+pub use parts::{CachedVariables, LastStatement, Link, Login, StatementClock};
+
 use crate::charsets::Charsets;
 use crate::diagnostics::{Diagnostics, Level};
 use crate::server::Server;
-use crate::tracking::Tracker;
 use crate::tuning;
 use crate::variables::{self, Assign, Effect, SessionVars, Told, Value, VarId};
-use access::Rights;
 use executor::{AutoincMode, Environment, WarningLevel};
 use expr::UserVariable;
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use value::{Charset, Collation};
-use wire::compressed::Algorithm;
 use wire::constants::{Capabilities, StatusFlags};
 use wire::reply::Metadata;
 
@@ -51,86 +51,22 @@ pub struct Env {
     pub database_changes: u32,
     /// What SIGNAL gives the error that it ends in, until that is sent.
     pub signalled: Option<Box<crate::diagnostics::SignalItems>>,
-    /// User name as given.
-    pub user: String,
-    /// Host the client comes from.
-    pub host: String,
-    /// What it may do, and which account it is.
-    pub rights: Box<Rights>,
-    /// Counts how often the rights became others.
-    pub rights_state: u32,
-    /// The account's password expired: only another one may be set.
-    pub password_expired: bool,
-    /// Statements are looked at one by one: see [`Env::judge_limits`].
-    pub is_limited: bool,
-    /// The session works on a branch of a distributed transaction.
-    pub in_branch: bool,
-    /// What the account may do in an hour, if that is limited.
-    pub limits: Option<access::Limits>,
-    /// Connection id.
-    pub id: u64,
-    /// What the client can.
-    pub caps: Capabilities,
-    /// What secures the connection, if anything does.
-    pub secured: Option<tls::Secured>,
-    /// How the connection is compressed.
-    pub compression: Option<Algorithm>,
-    /// Flags sent with every OK.
-    pub status: StatusFlags,
-    /// Changes that the client is told of.
-    pub(crate) tracker: Tracker,
-    /// What the client is told of a result's columns; `resultset_metadata`.
-    pub(crate) metadata: Metadata,
-    /// LAST_INSERT_ID().
-    pub last_insert_id: u64,
-    /// The statement called LAST_INSERT_ID(value).
-    pub insert_id_given: bool,
-    /// SET insert_id: the next generated AUTO_INCREMENT value, once.
-    pub insert_id: Option<u64>,
-    /// Cached `innodb_autoinc_lock_mode`, `auto_increment_increment`, `auto_increment_offset`.
-    pub(crate) autoinc: (AutoincMode, u64, u64),
-    /// ROW_COUNT().
-    pub row_count: i64,
-    /// FOUND_ROWS().
-    pub found_rows: u64,
     /// SHOW WARNINGS.
     pub diagnostics: Diagnostics,
-    /// Cached `sql_mode`.
-    pub sql_mode: u64,
-    /// Cached `max_execution_time`, in milliseconds.
-    pub(crate) execution_ms_max: u64,
-    /// Cached `sql_select_limit`.
-    pub(crate) select_limit: u64,
-    /// Cached `max_join_size`; no limit with `sql_big_selects`.
-    pub join_size_max: u64,
-    /// Cached `sql_safe_updates`.
-    pub(crate) safe_updates: bool,
-    /// Cached `sql_notes`.
-    pub(crate) notes: bool,
-    /// What sorts, joins and temporary tables may take together before they use files, in bytes.
-    pub(crate) spill_bytes: u64,
     /// IGNORE: the statement is as lenient as without strict mode.
     pub lenient: bool,
-    /// Cached `time_zone`.
-    pub time_zone: value::TimeZone,
-    /// What the parser is told of `sql_mode` and of the client's character set.
-    pub parser_mode: parser::SqlMode,
-    /// Cached character sets.
-    pub charsets: Charsets,
-    /// Cached `lock_wait_timeout`, in seconds.
-    pub lock_wait_timeout_s: u64,
-    /// NOW() of this statement, in microseconds since 1970, once asked for.
-    pub now_us: Cell<Option<i64>>,
-    /// The session's RAND(), once asked for.
-    pub random: Option<expr::functions::Random>,
-    /// Sequences of seeded RANDs, by where they stand and in which statement.
-    pub seeded: Vec<((usize, u64), expr::functions::Random)>,
     /// What GET_LOCK took.
     pub user_locks: mdl::UserLocks,
-    /// Statements begun.
-    pub statements: u64,
-    /// `SET timestamp`: NOW() stands still. Changed by [`Env::set_timestamp`].
-    pub timestamp_us: Option<i64>,
+    /// Who the session is, and what that lets it do.
+    pub login: Login,
+    /// What the session and its client know of each other.
+    pub link: Link,
+    /// What the statements before this one left.
+    pub last: LastStatement,
+    /// System variables that are looked at with every statement, as [`Env::refresh`] took them out of the session's.
+    pub cached: CachedVariables,
+    /// The time and the random numbers of a statement.
+    pub clock: StatementClock,
 }
 
 impl Env {
@@ -151,46 +87,14 @@ impl Env {
             user_vars: HashMap::new(),
             database: None,
             database_changes: 0,
-            user: String::new(),
-            rights: Box::default(),
-            rights_state: 0,
-            password_expired: false,
-            is_limited: false,
-            in_branch: false,
-            limits: None,
             signalled: None,
-            host,
-            id,
-            caps: Capabilities::PROTOCOL_41,
-            secured: None,
-            compression: None,
-            status: StatusFlags::AUTOCOMMIT,
-            tracker: Tracker::default(),
-            metadata: Metadata::Always,
-            last_insert_id: 0,
-            insert_id_given: false,
-            insert_id: None,
-            autoinc: (AutoincMode::Interleaved, 1, 1),
-            row_count: -1,
-            found_rows: 0,
             diagnostics: Diagnostics::new(0),
-            sql_mode: 0,
-            execution_ms_max: 0,
-            select_limit: u64::MAX,
-            join_size_max: u64::MAX,
-            safe_updates: false,
-            notes: true,
-            spill_bytes: 0,
             lenient: false,
-            time_zone: value::TimeZone::system(),
-            parser_mode: parser::SqlMode::DEFAULT,
-            charsets: Charsets::default(),
-            lock_wait_timeout_s: 0,
-            now_us: Cell::new(None),
-            random: None,
-            seeded: Vec::new(),
-            statements: 0,
-            timestamp_us: None,
+            login: Login { host, ..Login::default() },
+            link: Link::new(id),
+            last: LastStatement::default(),
+            cached: CachedVariables::default(),
+            clock: StatementClock::default(),
         };
         env.join_size_set();
         env.refresh();
@@ -212,10 +116,10 @@ impl Env {
         self.join_size_set();
         self.user_vars.clear();
         self.told.clear_user();
-        self.last_insert_id = 0;
-        self.insert_id = None;
-        self.row_count = -1;
-        self.found_rows = 0;
+        self.last.last_insert_id = 0;
+        self.last.insert_id = None;
+        self.last.row_count = -1;
+        self.last.found_rows = 0;
         self.set_timestamp(None);
         self.diagnostics.clear();
         self.refresh();
@@ -223,62 +127,63 @@ impl Env {
 
     /// Takes the values that are looked at with every statement out of the variables.
     pub fn refresh(&mut self) {
-        self.sql_mode = self.vars.number("sql_mode");
-        self.execution_ms_max = self.vars.number("max_execution_time");
-        self.select_limit = self.vars.number("sql_select_limit");
+        self.cached.sql_mode = self.vars.number("sql_mode");
+        self.cached.execution_ms_max = self.vars.number("max_execution_time");
+        self.cached.select_limit = self.vars.number("sql_select_limit");
         let big = self.vars.number("sql_big_selects") != 0;
-        self.join_size_max = if big { u64::MAX } else { self.vars.number("max_join_size") };
-        self.safe_updates = self.vars.number("sql_safe_updates") != 0;
-        self.notes = self.vars.number("sql_notes") != 0;
-        self.lock_wait_timeout_s = self.vars.number("lock_wait_timeout");
+        self.cached.join_size_max = if big { u64::MAX } else { self.vars.number("max_join_size") };
+        self.cached.safe_updates = self.vars.number("sql_safe_updates") != 0;
+        self.cached.notes = self.vars.number("sql_notes") != 0;
+        self.cached.lock_wait_timeout_s = self.vars.number("lock_wait_timeout");
         let zone = variables::id("time_zone");
         let zone = zone.get().kind.show(self.vars.value(zone));
-        if zone != self.time_zone.name() {
-            self.time_zone = value::TimeZone::named(&zone).unwrap_or_default();
+        if zone != self.cached.time_zone.name() {
+            self.cached.time_zone = value::TimeZone::named(&zone).unwrap_or_default();
         }
         self.diagnostics.set_conditions_max(self.vars.number("max_error_count") as usize);
         let autocommit = self.vars.number("autocommit") != 0;
-        self.status.set(StatusFlags::AUTOCOMMIT, autocommit);
-        let escapes = self.sql_mode & mode::NO_BACKSLASH_ESCAPES != 0;
-        self.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, escapes);
+        self.link.status.set(StatusFlags::AUTOCOMMIT, autocommit);
+        let escapes = self.cached.sql_mode & mode::NO_BACKSLASH_ESCAPES != 0;
+        self.link.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, escapes);
         self.refresh_charsets();
         self.refresh_memory();
         self.refresh_autoinc();
-        self.parser_mode = self.read_parser_mode();
+        self.cached.parser_mode = self.read_parser_mode();
     }
 
     /// Takes over what the client is told besides its results, as far as it understands that.
     pub(crate) fn refresh_tracking(&mut self) {
-        self.metadata = match self.vars.number("resultset_metadata") {
-            _ if !self.caps.has(Capabilities::OPTIONAL_RESULTSET_METADATA) => Metadata::Always,
+        self.link.metadata = match self.vars.number("resultset_metadata") {
+            _ if !self.link.caps.has(Capabilities::OPTIONAL_RESULTSET_METADATA) => Metadata::Always,
             0 => Metadata::None,
             _ => Metadata::Full,
         };
-        if !self.tracker.asked {
+        if !self.link.tracker.asked {
             return;
         }
         let names = self.word("session_track_system_variables");
         let transactions = self.vars.number("session_track_transaction_info");
         let state = self.vars.number("session_track_state_change") != 0;
-        self.tracker.take_variables(&names, transactions, state);
+        self.link.tracker.take_variables(&names, transactions, state);
     }
 
     /// Says whether statements are looked at one by one: the password expired, the account has limits, or the session works on a
     /// branch of a distributed transaction.
     pub fn judge_limits(&mut self) {
-        self.is_limited = self.password_expired || self.limits.is_some() || self.in_branch;
+        self.login.is_limited =
+            self.login.password_expired || self.login.limits.is_some() || self.login.in_branch;
     }
 
     /// Whether `autocommit` is on.
     #[inline]
     pub fn autocommit(&self) -> bool {
-        self.status.has(StatusFlags::AUTOCOMMIT)
+        self.link.status.has(StatusFlags::AUTOCOMMIT)
     }
 
     fn read_parser_mode(&self) -> parser::SqlMode {
         use parser::SqlMode as P;
-        let mode = P::of_bits(self.sql_mode);
-        match self.charsets.client {
+        let mode = P::of_bits(self.cached.sql_mode);
+        match self.cached.charsets.client {
             value::Charset::Latin1 => mode.with(P::FROM_LATIN1),
             _ => mode,
         }
@@ -286,13 +191,16 @@ impl Env {
 
     /// The account as messages write it.
     pub fn account(&self) -> String {
-        self.rights.name.to_string()
+        self.login.rights.name.to_string()
     }
 
     /// Connection, schema, user and host, for logs.
     pub fn who(&self) -> String {
         let db = self.database.as_deref().unwrap_or("unconnected");
-        format!("{} to db: '{db}' user: '{}' host: '{}'", self.id, self.user, self.host)
+        format!(
+            "{} to db: '{db}' user: '{}' host: '{}'",
+            self.link.id, self.login.user, self.login.host
+        )
     }
 
     /// A variable's value, computed ones included.
@@ -301,9 +209,9 @@ impl Env {
         match v.effect {
             Effect::WarningCount => Value::UInt(self.diagnostics.counts().0),
             Effect::ErrorCount => Value::UInt(self.diagnostics.counts().1),
-            Effect::ConnectionId => Value::UInt(self.id),
-            Effect::LastInsertId => Value::UInt(self.last_insert_id),
-            Effect::InsertId => Value::UInt(self.insert_id.unwrap_or(0)),
+            Effect::ConnectionId => Value::UInt(self.link.id),
+            Effect::LastInsertId => Value::UInt(self.last.last_insert_id),
+            Effect::InsertId => Value::UInt(self.last.insert_id.unwrap_or(0)),
             Effect::Timestamp => Value::Double(self.clock_us() as f64 / 1e6),
             Effect::Setting if v.name == tuning::LEVEL => tuning::instrument_level(),
             _ if global || v.scope == variables::Scope::Global => self.server.globals.value(id),
@@ -319,14 +227,14 @@ impl Env {
         };
         let number = |name| self.vars.number(name);
         let (increment, offset) = ("auto_increment_increment", "auto_increment_offset");
-        self.autoinc = (mode, number(increment), number(offset));
+        self.cached.autoinc = (mode, number(increment), number(offset));
     }
 
     fn refresh_memory(&mut self) {
         let number = |name| self.vars.number(name);
         let tables = number("tmp_table_size").min(number("max_heap_table_size"));
         let buffers = number("sort_buffer_size").saturating_add(number("join_buffer_size"));
-        self.spill_bytes = buffers.saturating_add(tables);
+        self.cached.spill_bytes = buffers.saturating_add(tables);
     }
 
     /// SHOW VARIABLES: names and values, ordered by name.
@@ -342,19 +250,19 @@ impl Env {
     /// NOW() stands still, or goes on.
     pub fn set_timestamp(&mut self, us: Option<i64>) {
         self.told.set_timestamp(us);
-        self.timestamp_us = us;
+        self.clock.timestamp_us = us;
     }
 
     /// The clock of NOW(), in microseconds since 1970.
     pub(crate) fn clock_us(&self) -> i64 {
-        if let Some(fixed) = self.timestamp_us {
+        if let Some(fixed) = self.clock.timestamp_us {
             return fixed;
         }
-        if let Some(now) = self.now_us.get() {
+        if let Some(now) = self.clock.now_us.get() {
             return now;
         }
         let now = host::clock::now_us();
-        self.now_us.set(Some(now));
+        self.clock.now_us.set(Some(now));
         now
     }
 
@@ -396,7 +304,7 @@ impl Env {
             self.set_word(variable, charset);
         }
         self.set_word("collation_connection", collation.name());
-        self.charsets.results = Some(collation);
+        self.cached.charsets.results = Some(collation);
         self.refresh();
     }
 
@@ -424,9 +332,9 @@ impl Env {
         let client = Charset::from_name(&self.word("character_set_client"));
         let connection = Collation::from_name(&self.word("collation_connection"));
         let results = Charset::from_name(&self.word("character_set_results"));
-        let kept = self.charsets.results;
+        let kept = self.cached.charsets.results;
         let (client, connection) = (client.unwrap_or_default(), connection.unwrap_or_default());
-        self.charsets = Charsets {
+        self.cached.charsets = Charsets {
             client,
             connection,
             keeps_literals: !matches!(client, Charset::Latin1 | Charset::Utf8mb3)

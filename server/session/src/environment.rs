@@ -45,7 +45,7 @@ impl Viewer for Env {
         let status = |global| {
             sync::with_current(|slot| {
                 slot.map_or_else(Vec::new, |slot| {
-                    let transport = (self.secured.as_ref(), self.compression);
+                    let transport = (self.link.secured.as_ref(), self.link.compression);
                     status::list(&self.server, slot, transport, global)
                 })
             })
@@ -64,7 +64,7 @@ impl Viewer for Env {
     }
 
     fn rights(&self) -> &Rights {
-        &self.rights
+        &self.login.rights
     }
 
     fn processes(&self) -> Vec<ProcessRow> {
@@ -83,8 +83,8 @@ impl Viewer for Env {
             ProcessRow { state: Some(state.to_string()), ..line }
         };
         // Without PROCESS one sees one's own.
-        let all = self.rights.global().has(Privileges::PROCESS);
-        let seen = |process: &Process| all || process.line.user == self.user;
+        let all = self.login.rights.global().has(Privileges::PROCESS);
+        let seen = |process: &Process| all || process.line.user == self.login.user;
         self.server.registry.processes().into_iter().filter(seen).map(row).collect()
     }
 
@@ -127,7 +127,7 @@ impl Viewer for Env {
                 Some((name, Some(var.get().kind.show(&self.variable(var, false)))))
             };
             let list = told.list(id);
-            let list = match id == self.id {
+            let list = match id == self.link.id {
                 true => list.into_iter().filter_map(own).collect(),
                 false => list,
             };
@@ -183,7 +183,7 @@ impl Environment for Env {
     }
 
     fn user(&self) -> String {
-        format!("{}@{}", self.user, self.host)
+        format!("{}@{}", self.login.user, self.login.host)
     }
 
     fn version(&self) -> String {
@@ -199,11 +199,11 @@ impl Environment for Env {
     }
 
     fn rights_state(&self) -> u32 {
-        self.rights_state
+        self.login.rights_state
     }
 
     fn connection_id(&self) -> u64 {
-        self.id
+        self.link.id
     }
 
     fn thread_of(&self, connection: u64) -> Option<u64> {
@@ -211,7 +211,7 @@ impl Environment for Env {
     }
 
     fn strict(&self) -> bool {
-        self.sql_mode & mode::STRICT != 0 && !self.lenient
+        self.cached.sql_mode & mode::STRICT != 0 && !self.lenient
     }
 
     fn set_lenient(&mut self, on: bool) {
@@ -222,7 +222,7 @@ impl Environment for Env {
         if self.database.as_deref() == Some(name) {
             self.database = None;
             self.database_changes += 1;
-            self.tracker.schema_changed();
+            self.link.tracker.schema_changed();
             self.take_database(self.server_collation());
         }
     }
@@ -232,7 +232,7 @@ impl Environment for Env {
     }
 
     fn convert_mode(&self) -> value::ConvertMode<'_> {
-        let on = |bit| self.sql_mode & bit != 0;
+        let on = |bit| self.cached.sql_mode & bit != 0;
         let dates = value::time::DateRules {
             no_zero_date: on(mode::NO_ZERO_DATE),
             no_zero_in_date: on(mode::NO_ZERO_IN_DATE),
@@ -242,17 +242,17 @@ impl Environment for Env {
             strict: self.strict(),
             dates,
             truncate_fraction: on(mode::TIME_TRUNCATE_FRACTIONAL),
-            time_zone: &self.time_zone,
+            time_zone: &self.cached.time_zone,
             now_us: self.clock_us(),
         }
     }
 
     fn zero_is_a_value(&self) -> bool {
-        self.sql_mode & mode::NO_AUTO_VALUE_ON_ZERO != 0
+        self.cached.sql_mode & mode::NO_AUTO_VALUE_ON_ZERO != 0
     }
 
     fn count_matched_rows(&self) -> bool {
-        self.caps.has(Capabilities::FOUND_ROWS)
+        self.link.caps.has(Capabilities::FOUND_ROWS)
     }
 
     fn system_variable(&self, global: bool, name: &str) -> Result<OwnedDatum, SqlError> {
@@ -279,7 +279,7 @@ impl Environment for Env {
     }
 
     fn memory_bytes(&self) -> (u64, u64) {
-        (self.spill_bytes, self.server.temptable_bytes_max())
+        (self.cached.spill_bytes, self.server.temptable_bytes_max())
     }
 
     fn user_variable(&self, name: &str) -> Option<&UserVariable> {
@@ -293,35 +293,35 @@ impl Environment for Env {
     }
 
     fn last_insert_id(&self) -> u64 {
-        self.last_insert_id
+        self.last.last_insert_id
     }
 
     fn autoinc(&self) -> (AutoincMode, u64, u64) {
-        self.autoinc
+        self.cached.autoinc
     }
 
     fn take_insert_id(&mut self) -> Option<u64> {
-        self.insert_id.take()
+        self.last.insert_id.take()
     }
 
     fn row_count(&self) -> i64 {
-        self.row_count
+        self.last.row_count
     }
 
     fn found_rows(&self) -> u64 {
-        self.found_rows
+        self.last.found_rows
     }
 
     fn lock_deadline(&self) -> Deadline {
         // A year is MySQL's "for ever"; reading the clock for it would cost every statement.
-        if self.lock_wait_timeout_s >= variables::LOCK_WAIT_TIMEOUT_S {
+        if self.cached.lock_wait_timeout_s >= variables::LOCK_WAIT_TIMEOUT_S {
             return Deadline::Never;
         }
-        Deadline::after(Duration::from_secs(self.lock_wait_timeout_s))
+        Deadline::after(Duration::from_secs(self.cached.lock_wait_timeout_s))
     }
 
     fn patience(&self, wait: Option<u64>) -> mdl::Patience {
-        let seconds = wait.unwrap_or(match self.lock_wait_timeout_s {
+        let seconds = wait.unwrap_or(match self.cached.lock_wait_timeout_s {
             variables::LOCK_WAIT_TIMEOUT_S => self.vars.number("limpid_ddl_lock_wait_timeout"),
             set => set,
         });
@@ -351,11 +351,11 @@ impl Environment for Env {
     }
 
     fn connection_collation(&self) -> value::Collation {
-        self.charsets.connection
+        self.cached.charsets.connection
     }
 
     fn sql_mode(&self) -> u64 {
-        self.sql_mode
+        self.cached.sql_mode
     }
 
     fn optimizer_switch(&self) -> u64 {
@@ -363,19 +363,19 @@ impl Environment for Env {
     }
 
     fn select_limit(&self) -> u64 {
-        self.select_limit
+        self.cached.select_limit
     }
 
     fn execution_ms_max(&self) -> u64 {
-        self.execution_ms_max
+        self.cached.execution_ms_max
     }
 
     fn join_size_max(&self) -> u64 {
-        self.join_size_max
+        self.cached.join_size_max
     }
 
     fn safe_updates(&self) -> bool {
-        self.safe_updates
+        self.cached.safe_updates
     }
 
     fn time_zone(&self) -> value::TimeZone {
@@ -386,31 +386,32 @@ impl Environment for Env {
 
     fn random(&mut self) -> f64 {
         let seed =
-            || host::clock::unix_micros() as u32 ^ (self.id as u32).wrapping_mul(0x9E37_79B9);
-        let mut random = self.random.unwrap_or_else(|| expr::functions::Random::seeded(seed()));
+            || host::clock::unix_micros() as u32 ^ (self.link.id as u32).wrapping_mul(0x9E37_79B9);
+        let mut random =
+            self.clock.random.unwrap_or_else(|| expr::functions::Random::seeded(seed()));
         let next = random.draw();
-        self.random = Some(random);
+        self.clock.random = Some(random);
         next
     }
 
     fn seeded_random(&mut self, place: usize, seed: u32) -> f64 {
-        let statement = self.statements;
-        let found = self.seeded.iter_mut().find(|s| s.0 == (place, statement));
+        let statement = self.clock.statements;
+        let found = self.clock.seeded.iter_mut().find(|s| s.0 == (place, statement));
         match found {
             Some((_, random)) => random.draw(),
             None => {
                 let mut random = expr::functions::Random::seeded(seed);
                 let next = random.draw();
-                self.seeded.retain(|s| s.0.1 == statement);
-                self.seeded.push(((place, statement), random));
+                self.clock.seeded.retain(|s| s.0.1 == statement);
+                self.clock.seeded.push(((place, statement), random));
                 next
             }
         }
     }
 
     fn set_last_insert_id(&mut self, id: u64) {
-        self.last_insert_id = id;
-        self.insert_id_given = true;
+        self.last.last_insert_id = id;
+        self.last.insert_id_given = true;
     }
 
     fn now_us(&self) -> i64 {
@@ -424,7 +425,7 @@ impl Environment for Env {
 
     fn warn(&mut self, level: WarningLevel, number: u16, text: String) {
         let level = match level {
-            WarningLevel::Note if !self.notes => return,
+            WarningLevel::Note if !self.cached.notes => return,
             WarningLevel::Note => Level::Note,
             WarningLevel::Warning => Level::Warning,
             WarningLevel::Error => Level::Error,

@@ -122,7 +122,7 @@ impl Core {
         if !self.events.plan.digests {
             return;
         }
-        let (mode, bytes_max) = (self.env.parser_mode, self.digest_bytes_max());
+        let (mode, bytes_max) = (self.env.cached.parser_mode, self.digest_bytes_max());
         self.events.are_in(&self.env);
         self.events.has_digest_of(text, mode, || {
             parser::parse_digested(text, 0, mode, true, bytes_max).ok()?.digest

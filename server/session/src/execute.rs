@@ -1,6 +1,6 @@
 //! Programs of the executor run here, and their replies are written.
 
-use crate::core::{Core, Written};
+use crate::core::{Caches, Core, Written};
 use crate::net::Net;
 use crate::tracking::did;
 use executor::{Context, Outcome, Prepared, SqlError};
@@ -18,17 +18,17 @@ impl Core {
         binary: bool,
         net: &mut dyn Net,
     ) -> bool {
-        let Self { env, client, tables, states, reply, .. } = self;
+        let Self { env, client, tables, caches: Caches { states, .. }, reply, .. } = self;
         let mut written = Written::at(&reply.out);
         let mut rows = reply.rows(net, env, binary);
         if !env.autocommit() {
             client.begin();
         }
-        env.insert_id_given = false;
+        env.last.insert_id_given = false;
         let context = &mut Context { client, tables, env, states };
         let result = executor::execute(prepared, context, params, &mut rows);
         written.take(&rows);
-        if self.env.tracker.follows {
+        if self.env.link.tracker.follows {
             self.note_touched(prepared, result.is_ok());
         }
         self.conclude(result, &written)
@@ -38,7 +38,7 @@ impl Core {
     #[cold]
     fn note_touched(&mut self, prepared: &Prepared, went_well: bool) {
         let (reads, writes) = prepared.touches();
-        let tracker = &mut self.env.tracker;
+        let tracker = &mut self.env.link.tracker;
         tracker.did(if reads { did::READ } else { 0 });
         tracker.did(if writes { did::WRITE } else { 0 });
         let of_session = match prepared.statement() {
@@ -94,19 +94,19 @@ impl Core {
 
     #[inline]
     fn reply_outcome(&mut self, outcome: &Outcome) {
-        self.env.found_rows = outcome.found_rows.unwrap_or(self.env.found_rows);
+        self.env.last.found_rows = outcome.found_rows.unwrap_or(self.env.last.found_rows);
         if outcome.has_rows {
-            self.env.row_count = -1;
+            self.env.last.row_count = -1;
             return self.send_end_of_rows();
         }
-        self.env.row_count = outcome.affected_rows as i64;
+        self.env.last.row_count = outcome.affected_rows as i64;
         if outcome.last_insert_id != 0 {
-            self.env.last_insert_id = outcome.last_insert_id;
+            self.env.last.last_insert_id = outcome.last_insert_id;
         }
         let told = match outcome.row_id {
             None => 0,
             Some(_) if outcome.last_insert_id != 0 => outcome.last_insert_id,
-            Some(_) if self.env.insert_id_given => self.env.last_insert_id,
+            Some(_) if self.env.last.insert_id_given => self.env.last.last_insert_id,
             Some(row_id) => row_id,
         };
         self.send_ok_with(&reply::Ok {

@@ -82,7 +82,7 @@ impl Core {
         if hints.is_empty() {
             return Hinted::default();
         }
-        let mut was = Hinted { timestamp_us: self.env.timestamp_us, values: Vec::new() };
+        let mut was = Hinted { timestamp_us: self.env.clock.timestamp_us, values: Vec::new() };
         let conditions = std::mem::take(&mut self.env.diagnostics);
         self.env.diagnostics.set_conditions_max(conditions.conditions_max());
         for hint in hints.into_iter().flat_map(|hints| &hints.list) {

@@ -309,7 +309,7 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Xa(Xa::Recover(convert)) =>
         PLAIN.counts(C::ComXaRecover).not_preparable(),
         { rows |core, sink|
-            core.needs_xa_recover().map(|()| recover_columns(core.env.charsets.results.unwrap_or_default())),
+            core.needs_xa_recover().map(|()| recover_columns(core.env.cached.charsets.results.unwrap_or_default())),
             core.xa_recover(*convert, sink) };
     S::LockTables(list, wait) =>
         PLAIN.counts(C::ComLockTables).not_preparable(),

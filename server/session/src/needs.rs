@@ -30,7 +30,7 @@ impl Core {
         if self.tables.is_temporary(&schema, &name.name) {
             return Ok(());
         }
-        Ok(self.env.rights.check_table(&schema, &name.name, privileges)?)
+        Ok(self.env.login.rights.check_table(&schema, &name.name, privileges)?)
     }
 
     /// Privileges of a schema.
@@ -39,12 +39,12 @@ impl Core {
         schema: &str,
         privileges: Privileges,
     ) -> Result<(), SqlError> {
-        Ok(self.env.rights.check_schema(schema, privileges)?)
+        Ok(self.env.login.rights.check_schema(schema, privileges)?)
     }
 
     /// A global privilege.
     pub(crate) fn needs(&self, privilege: Privileges) -> Result<(), SqlError> {
-        Ok(self.env.rights.check_global(privilege, &[], &privilege.listed())?)
+        Ok(self.env.login.rights.check_global(privilege, &[], &privilege.listed())?)
     }
 
     /// A global privilege, or one of the dynamic ones that came beside it.
@@ -54,7 +54,7 @@ impl Core {
         dynamic: &[&str],
         words: &str,
     ) -> Result<(), SqlError> {
-        Ok(self.env.rights.check_global(privilege, dynamic, words)?)
+        Ok(self.env.login.rights.check_global(privilege, dynamic, words)?)
     }
 
     /// SHOW COLUMNS and SHOW INDEX: any privilege of a table that is there; everybody hears which one is not. What nobody may see
@@ -74,7 +74,7 @@ impl Core {
         if self.tables.is_temporary(&schema, &name.name) {
             return Ok(());
         }
-        Ok(self.env.rights.check_seen(&schema, &name.name, command)?)
+        Ok(self.env.login.rights.check_seen(&schema, &name.name, command)?)
     }
 
     /// SHOW CREATE TABLE: any privilege of a table; of a view, to see its query.
@@ -93,9 +93,9 @@ impl Core {
     pub(crate) fn needs_use(&self, schema: Option<&str>) -> Result<(), SqlError> {
         let Some(schema) = schema.or(self.env.database.as_deref()) else { return Ok(()) };
         let known = self.env.server.catalog.schema(schema);
-        match known.is_none_or(|known| self.env.rights.uses_schema(&known.name)) {
+        match known.is_none_or(|known| self.env.login.rights.uses_schema(&known.name)) {
             true => Ok(()),
-            false => Err(self.env.rights.denied_schema(schema).into()),
+            false => Err(self.env.login.rights.denied_schema(schema).into()),
         }
     }
 
@@ -117,7 +117,7 @@ impl Core {
         } else {
             let inserts = create.query.is_some();
             let more = if inserts { Privileges::INSERT } else { Privileges::NONE };
-            let rights = &self.env.rights;
+            let rights = &self.env.login.rights;
             rights.check_table(&schema, &create.name.name, Privileges::CREATE | more)?;
         }
         if let Some(like) = &create.like {
@@ -131,7 +131,7 @@ impl Core {
     /// A foreign key's parent.
     fn needs_parent(&self, schema: &str, parent: &References) -> Result<(), SqlError> {
         let of = parent.table.schema.as_deref().unwrap_or(schema);
-        let (name, rights) = (&parent.table.name, &self.env.rights);
+        let (name, rights) = (&parent.table.name, &self.env.login.rights);
         match rights.check_table(of, name, Privileges::REFERENCES) {
             Ok(()) => Ok(()),
             Err(_) => Err(SessionError::ParentDenied(&rights.shown(), of, name).into()),
@@ -150,7 +150,7 @@ impl Core {
         if let Some(to) = renamed {
             let to_schema = to.schema.as_deref().unwrap_or(&schema);
             let new = Privileges::INSERT | Privileges::CREATE;
-            self.env.rights.check_table(to_schema, &to.name, new)?;
+            self.env.login.rights.check_table(to_schema, &to.name, new)?;
         }
         for action in &alter.actions {
             let parents = parents_of(action);
@@ -168,7 +168,7 @@ impl Core {
             self.needs_table(from, Privileges::ALTER | Privileges::DROP)?;
             let schema = self.schema_of(to)?;
             let new = Privileges::INSERT | Privileges::CREATE;
-            self.env.rights.check_table(&schema, &to.name, new)?;
+            self.env.login.rights.check_table(&schema, &to.name, new)?;
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Core {
 
     /// LOAD DATA of a file of the server.
     pub(crate) fn needs_of_load(&self, local: bool) -> Result<(), SqlError> {
-        match local || self.env.rights.global().has(Privileges::FILE) {
+        match local || self.env.login.rights.global().has(Privileges::FILE) {
             true => Ok(()),
             false => Err(self.denied_with_password()),
         }
@@ -225,7 +225,7 @@ impl Core {
 
     /// SHOW CREATE DATABASE, whether there is such a schema or not.
     pub(crate) fn needs_database(&self, schema: &str) -> Result<(), SqlError> {
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         let name = catalog::virtual_schema(schema).unwrap_or(schema);
         if rights.uses_schema(name) { Ok(()) } else { Err(rights.denied_sight(schema).into()) }
     }
@@ -234,7 +234,7 @@ impl Core {
     pub(crate) fn needs_of_view(&self, view: &CreateView, replaces: bool) -> Result<(), SqlError> {
         let CreateView { name, definer, .. } = view;
         if let Some(Account::Named { user, host }) = definer
-            && AccountName::new(user, host) != self.env.rights.name
+            && AccountName::new(user, host) != self.env.login.rights.name
         {
             let words = "SUPER or SET_ANY_DEFINER";
             self.needs_any(Privileges::SUPER, &["SET_ANY_DEFINER"], words)?;

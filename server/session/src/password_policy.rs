@@ -22,7 +22,7 @@ const FILE_BYTES_MAX: usize = 1 << 20;
 
 impl Env {
     fn is_own_name(&self, password: &str) -> bool {
-        let names = [&self.user, &self.rights.name.user];
+        let names = [&self.login.user, &self.login.rights.name.user];
         self.server.globals.number(NAMES) != 0 && names.iter().any(|name| is_name(password, name))
     }
 

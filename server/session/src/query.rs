@@ -23,10 +23,10 @@ impl Core {
         self.begin_event(instruments::QUERY, now_ns);
         self.statements.shows_other();
         self.publish_text(now_ns, sql);
-        let text = self.env.charsets.statement(sql);
+        let text = self.env.cached.charsets.statement(sql);
         let sql = text.as_ref();
         // Elsewhere a kept program's literals would have to be converted.
-        let cacheable = self.env.charsets.keeps_literals || sql.is_ascii();
+        let cacheable = self.env.cached.charsets.keeps_literals || sql.is_ascii();
         if cacheable && self.run_cached(sql, net) {
             return;
         }
@@ -36,7 +36,7 @@ impl Core {
                 Ok(parsed) => parsed,
                 Err(error) => {
                     self.env.diagnostics.clear();
-                    self.env.status.set(StatusFlags::MORE_RESULTS, false);
+                    self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
                     self.events.is_wrong();
                     // A comment alone is a statement that does nothing: what dump tools write for other versions.
                     if error.kind == ErrorKind::Empty && has_comment(&sql[from..]) {
@@ -50,14 +50,14 @@ impl Core {
                 self.env.diagnostics.clear();
                 return self.send_error(&statement::refuse_second(sql, end));
             }
-            self.env.status.set(StatusFlags::MORE_RESULTS, more);
+            self.env.link.status.set(StatusFlags::MORE_RESULTS, more);
             let text = &sql[from..end];
             self.events.from = from;
             self.events.is_of(parsed.kind.counter);
             self.take_digest_of_parsed(text, parsed.digest.take());
             let went_well = self.run_text(parsed, net);
             if !more || !went_well || self.reply.closing {
-                self.env.status.set(StatusFlags::MORE_RESULTS, false);
+                self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
             }
             count(Counter::Questions, 1);
@@ -85,7 +85,7 @@ impl Core {
     fn take_digest_of_parsed(&mut self, text: &[u8], digest: Option<Digest>) {
         if self.events.plan.digests {
             self.events.are_in(&self.env);
-            self.events.has_digest_of(text, self.env.parser_mode, || digest);
+            self.events.has_digest_of(text, self.env.cached.parser_mode, || digest);
         }
     }
 

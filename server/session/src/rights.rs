@@ -10,41 +10,42 @@ use std::collections::BTreeSet;
 impl Env {
     /// The session has other rights from now on.
     pub(crate) fn set_rights(&mut self, rights: Rights) {
-        *self.rights = rights;
-        self.rights_state = self.rights_state.wrapping_add(1);
+        *self.login.rights = rights;
+        self.login.rights_state = self.login.rights_state.wrapping_add(1);
     }
 
     /// Takes the accounts as they are now, if somebody changed them.
     #[inline]
     pub(crate) fn refresh_rights(&mut self) {
-        if !self.server.catalog.accounts_are(self.rights.version()) {
+        if !self.server.catalog.accounts_are(self.login.rights.version()) {
             self.take_accounts();
         }
     }
 
     #[cold]
     fn take_accounts(&mut self) {
-        let after = self.server.catalog.accounts_after(self.rights.version());
+        let after = self.server.catalog.accounts_after(self.login.rights.version());
         let Some(accounts) = after else { return };
-        self.rights.take(&accounts);
-        self.rights_state = self.rights_state.wrapping_add(1);
+        self.login.rights.take(&accounts);
+        self.login.rights_state = self.login.rights_state.wrapping_add(1);
     }
 
     /// SET ROLE.
     pub(crate) fn activate_roles(&mut self, accounts: &Accounts, roles: BTreeSet<AccountName>) {
-        self.rights.activate(accounts, roles);
-        self.rights_state = self.rights_state.wrapping_add(1);
+        self.login.rights.activate(accounts, roles);
+        self.login.rights_state = self.login.rights_state.wrapping_add(1);
     }
 
     /// The current schema is another one.
     pub(crate) fn rights_in_schema(&mut self) {
-        self.rights.use_schema(self.database.as_deref());
-        self.rights_state = self.rights_state.wrapping_add(1);
+        self.login.rights.use_schema(self.database.as_deref());
+        self.login.rights_state = self.login.rights_state.wrapping_add(1);
     }
 
     /// CURRENT_ROLE().
     pub(crate) fn active_roles(&self) -> String {
-        let roles: Vec<String> = self.rights.active().iter().map(AccountName::quoted).collect();
+        let roles: Vec<String> =
+            self.login.rights.active().iter().map(AccountName::quoted).collect();
         if roles.is_empty() { "NONE".to_string() } else { roles.join(",") }
     }
 }

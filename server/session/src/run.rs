@@ -43,7 +43,7 @@ impl Core {
     /// What must happen before a statement of a kind: LOCK TABLES and READ ONLY may refuse it (1192, 1792), and the
     /// open transaction may have to be committed.
     pub fn before(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
-        if self.env.is_limited {
+        if self.env.login.is_limited {
             self.check_limits(kind)?;
         }
         if !kind.under_lock_tables && self.tables.tables_are_locked() {
@@ -76,7 +76,7 @@ impl Core {
         statement: &Statement,
     ) -> Result<(), SqlError> {
         match kind.needs {
-            Some(check) if !self.env.rights.are_all() => check(self, statement),
+            Some(check) if !self.env.login.rights.are_all() => check(self, statement),
             _ => Ok(()),
         }
     }
@@ -87,14 +87,14 @@ impl Core {
     /// 1820, 1226, 1399.
     #[cold]
     fn check_limits(&mut self, kind: &Descriptor) -> Result<(), SqlError> {
-        if self.env.password_expired && !kind.with_expired_password {
+        if self.env.login.password_expired && !kind.with_expired_password {
             return Err(SessionError::MustChangePassword.into());
         }
         if kind.implicit_commit {
             self.branch.admit_end()?;
         }
-        let Some(limits) = self.env.limits else { return Ok(()) };
-        let (logins, name) = (&self.env.server.logins, &self.env.rights.name);
+        let Some(limits) = self.env.login.limits else { return Ok(()) };
+        let (logins, name) = (&self.env.server.logins, &self.env.login.rights.name);
         logins.count(name, limits, Use::Query)?;
         let changes = kind.implicit_commit || kind.counter.is_some_and(changes_rows);
         if changes { logins.count(name, limits, Use::Update) } else { Ok(()) }
@@ -135,7 +135,7 @@ impl Core {
             self.send_ok_warning(&reply::Ok::default(), added);
             return true;
         }
-        self.env.row_count = done.affected_rows as i64;
+        self.env.last.row_count = done.affected_rows as i64;
         let Done { affected_rows, info } = done;
         self.send_ok_with(&reply::Ok {
             affected_rows,
@@ -168,7 +168,7 @@ impl Core {
             }
             return false;
         }
-        self.env.row_count = -1;
+        self.env.last.row_count = -1;
         let warnings = match kind.diagnostics {
             DiagnosticsUse::Lists => 0,
             _ => self.env.diagnostics.wire_count(),

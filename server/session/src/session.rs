@@ -8,8 +8,8 @@
 
 use crate::compression::Offer;
 use crate::core::{
-    Core, Events, Identity, Phase, Programs, Protocol, Reply, SessionBranch, Statements,
-    Transaction, instruments,
+    Caches, Core, Events, Identity, Phase, Protocol, Reply, SessionBranch, Statements, Transaction,
+    instruments,
 };
 use crate::env::Env;
 use crate::errors::SessionError;
@@ -135,9 +135,7 @@ impl Session {
             ),
             protocol: Protocol::default(),
             statements: Statements::default(),
-            programs: Programs::default(),
-            scan: None,
-            states: executor::States::new(),
+            caches: Caches::default(),
             events: Events::new(),
             parameters: Vec::new(),
             slot,
@@ -168,7 +166,7 @@ impl Session {
     pub(crate) fn is_the_server_s(&mut self, name: &str) {
         let core = &mut self.core;
         core.env.set_rights(Rights::unlimited(AccountName::new(name, "localhost"), "localhost"));
-        core.env.user = name.to_string();
+        core.env.login.user = name.to_string();
         core.publish_identity();
         core.identity.phase = Phase::Commands;
         core.client.slot().set_monitoring(0);
@@ -180,9 +178,9 @@ impl Session {
     /// Whether the account may see what everybody does: PROCESS, and SELECT on `performance_schema`.
     pub(crate) fn may_watch(&self) -> bool {
         let env = &self.core.env;
-        !env.password_expired
-            && env.rights.global().has(Privileges::PROCESS)
-            && env.rights.of_schema("performance_schema").has(Privileges::SELECT)
+        !env.login.password_expired
+            && env.login.rights.global().has(Privileges::PROCESS)
+            && env.login.rights.of_schema("performance_schema").has(Privileges::SELECT)
     }
 
     /// Room for the next read from the client.
@@ -227,7 +225,7 @@ impl Session {
 
     /// Connection id.
     pub fn id(&self) -> u64 {
-        self.core.env.id
+        self.core.env.link.id
     }
 
     /// Its THREAD_ID.
@@ -319,7 +317,7 @@ impl Session {
     /// The connection is secured from now on.
     pub fn secured(&mut self, how: tls::Secured) {
         self.core.env.server.tls.finished(how.resumed);
-        self.core.env.secured = Some(how);
+        self.core.env.link.secured = Some(how);
         if let Phase::Login(login) = &mut self.core.identity.phase {
             login.is_secured();
         }
@@ -329,13 +327,13 @@ impl Session {
     /// error is to be sent.
     pub fn comes_from(&mut self, client: Peer) -> bool {
         let core = &mut self.core;
-        core.env.host = client.host();
+        core.env.login.host = client.host();
         core.env.server.registry.comes_from(core.slot, client.shown());
         core.identity.comes_from(client);
         let blocked = core.env.server.blocks(core.identity.peer.address());
         if blocked {
             core.reply.out.set_seq(2);
-            core.reject(&SessionError::HostBlocked(&core.env.host.clone()).into(), true);
+            core.reject(&SessionError::HostBlocked(&core.env.login.host.clone()).into(), true);
         }
         !blocked
     }
@@ -414,7 +412,7 @@ impl Drop for Session {
             core.env.server.count_statements(-(core.statements.len() as i64));
             // What it keeps is given back before nobody knows whose it was.
             core.statements.clear();
-            core.programs = Programs::default();
+            core.caches = Caches::default();
             core.reply.out.keeps_nothing();
             inbox.keeps_nothing();
             own.set(0);
@@ -430,8 +428,7 @@ impl Core {
     fn rest(&mut self) {
         self.reply.out.rest();
         self.reply.codes = Vec::new();
-        self.states = executor::States::new();
-        self.scan = None;
+        self.caches.rest();
         self.parameters = Vec::new();
     }
 
@@ -452,13 +449,13 @@ impl Core {
     }
 
     fn command(&mut self, payload: &[u8], net: &mut dyn Net) {
-        let command = match command::decode(payload, self.env.caps) {
+        let command = match command::decode(payload, self.env.link.caps) {
             Ok(command) => command,
             Err(_) => return self.send_error(&SessionError::MalformedPacket.into()),
         };
         self.client.slot().clear_query_kill();
-        self.env.now_us.set(None);
-        self.env.statements += 1;
+        self.env.clock.now_us.set(None);
+        self.env.clock.statements += 1;
         self.env.refresh_rights();
         let begun = self.log_begin(&command);
         match command {
@@ -509,7 +506,7 @@ impl Core {
                 count(Counter::ComChangeDb, 1);
                 match self.use_schema(named(name)) {
                     Ok(()) => {
-                        self.env.row_count = 0;
+                        self.env.last.row_count = 0;
                         self.send_ok();
                     }
                     Err(error) => self.send_error(&error),

@@ -19,14 +19,14 @@ impl Core {
         }
         let known = self.env.server.catalog.schema(schema);
         let name = known.as_ref().map_or(schema, |known| &known.name);
-        if !self.env.rights.uses_schema(name) {
-            return Err(self.env.rights.denied_schema(name).into());
+        if !self.env.login.rights.uses_schema(name) {
+            return Err(self.env.login.rights.denied_schema(name).into());
         }
         let schema = known.ok_or(SessionError::UnknownDatabase(schema))?;
         self.env.database = Some(schema.name.clone());
         self.env.rights_in_schema();
         self.env.database_changes += 1;
-        self.env.tracker.schema_changed();
+        self.env.link.tracker.schema_changed();
         self.env.take_database(schema.collation);
         self.publish_identity();
         Ok(())
@@ -89,7 +89,7 @@ impl Core {
     /// Shows user and schema in the process list.
     pub fn publish_identity(&mut self) {
         let env = &self.env;
-        if env.server.registry.rename(self.slot, &env.user, env.database.as_deref()) {
+        if env.server.registry.rename(self.slot, &env.login.user, env.database.as_deref()) {
             self.events.look(self.client.slot());
         }
     }
@@ -104,7 +104,7 @@ impl Core {
 
     /// Takes over the variables that a step looks at.
     pub fn refresh(&mut self) {
-        self.programs.settings = Settings::of(&self.env);
+        self.caches.programs.settings = Settings::of(&self.env);
         let seconds = self.env.vars.number("innodb_lock_wait_timeout");
         self.client.set_lock_wait_timeout(seconds as u32);
         self.transaction.take_variables(&self.env);
@@ -127,8 +127,8 @@ impl Core {
         self.tables.drop_temporary_tables(&self.client);
         self.env.server.count_statements(-(self.statements.len() as i64));
         self.statements.clear();
-        self.programs = Programs::default();
-        self.states = executor::States::new();
+        self.caches.programs = Programs::default();
+        self.caches.states = executor::States::default();
         self.env.reset();
         self.refresh();
         self.take_characteristics();

@@ -99,10 +99,10 @@ impl Core {
         actions.into_iter().try_for_each(|action| self.apply(action))?;
         for (name, value) in user {
             self.env.set_user_variable(name, value);
-            self.env.tracker.state_changed();
+            self.env.link.tracker.state_changed();
         }
         if named.is_some() {
-            self.env.charsets.results = named;
+            self.env.cached.charsets.results = named;
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Core {
     /// 1227, 3630.
     fn may_set(&self, id: VarId, scope: Scope) -> Result<(), SqlError> {
         const ADMIN: &str = "SYSTEM_VARIABLES_ADMIN";
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         let global = || {
             let words = "SUPER or SYSTEM_VARIABLES_ADMIN";
             rights.check_global(Privileges::SUPER, &[ADMIN], words)
@@ -279,7 +279,7 @@ impl Core {
                 Ok(())
             }
             ("resultset_metadata", Assign::Text(word)) if word.eq_ignore_ascii_case("NONE") => {
-                match self.env.metadata {
+                match self.env.link.metadata {
                     Metadata::Always => Err(SessionError::MetadataNotOptional.into()),
                     Metadata::Full | Metadata::None => Ok(()),
                 }
@@ -443,7 +443,7 @@ impl Core {
             _ => {}
         }
         server.globals.set(id, value);
-        server.globals.was_set_by(id, &self.env.user, &self.env.host);
+        server.globals.was_set_by(id, &self.env.login.user, &self.env.login.host);
         match id.get().effect {
             Effect::Logs => logs::logs_of(id.get().name)
                 .iter()
@@ -462,12 +462,12 @@ impl Core {
                 self.branch.admit_end()?;
                 self.commit_work()?;
             }
-            Effect::InsertId => self.env.insert_id = Some(value.as_u64()).filter(|id| *id > 0),
-            Effect::LastInsertId => self.env.last_insert_id = value.as_u64(),
+            Effect::InsertId => self.env.last.insert_id = Some(value.as_u64()).filter(|id| *id > 0),
+            Effect::LastInsertId => self.env.last.last_insert_id = value.as_u64(),
             Effect::Timestamp => {
                 let Value::Double(seconds) = value else { return Ok(()) };
                 self.env.set_timestamp((seconds != 0.0).then_some((seconds * 1e6) as i64));
-                self.env.tracker.was_set(id);
+                self.env.link.tracker.was_set(id);
                 return Ok(());
             }
             Effect::Names => {
@@ -478,7 +478,7 @@ impl Core {
                     self.env.vars.set(other, value);
                 }
                 if id.get().name == "character_set_results" {
-                    self.env.charsets.results = None;
+                    self.env.cached.charsets.results = None;
                 }
             }
             _ => {}
@@ -489,7 +489,7 @@ impl Core {
         }
         self.env.refresh();
         self.refresh();
-        self.env.tracker.was_set(id);
+        self.env.link.tracker.was_set(id);
         Ok(())
     }
 
@@ -549,12 +549,12 @@ impl Core {
         };
         if !one_shot {
             self.env.vars.set(id, value);
-            self.env.tracker.was_set(id);
+            self.env.link.tracker.was_set(id);
             self.transaction.take_variables(&self.env);
         } else if id.get().effect == Effect::ReadOnly {
-            self.env.tracker.next_is(None, Some(next.read_only));
+            self.env.link.tracker.next_is(None, Some(next.read_only));
         } else {
-            self.env.tracker.next_is(Some(next.isolation), None);
+            self.env.link.tracker.next_is(Some(next.isolation), None);
         }
         if !self.transaction.open {
             self.characterise(next, one_shot || self.transaction.one_shot);

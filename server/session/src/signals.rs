@@ -140,7 +140,7 @@ impl Core {
     fn statement_items(&self, targets: &[(String, String)]) -> Vec<OwnedDatum> {
         let value = |item: &str| match item {
             "NUMBER" => self.env.diagnostics.conditions().len() as i64,
-            _ => self.env.row_count,
+            _ => self.env.last.row_count,
         };
         targets.iter().map(|(_, item)| OwnedDatum::Int(value(item))).collect()
     }

@@ -34,7 +34,7 @@ impl Core {
         from: usize,
         prepared: bool,
     ) -> Result<Parsed, ParseError> {
-        let mode = self.env.parser_mode;
+        let mode = self.env.cached.parser_mode;
         let is_new = || self.events.plan.digests && !self.events.remembers(&sql[from..], mode);
         let digest_bytes_max = if prepared || is_new() { self.digest_bytes_max() } else { 0 };
         let parsed = parser::parse_digested(sql, from, mode, prepared, digest_bytes_max)?;

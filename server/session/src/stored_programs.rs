@@ -52,7 +52,8 @@ impl Core {
             ProgramKind::Event => {
                 let schema = self.program_schema(name)?;
                 if schema.eq_ignore_ascii_case("information_schema") {
-                    let (user, host) = (&self.env.rights.name.user, &self.env.rights.name.host);
+                    let (user, host) =
+                        (&self.env.login.rights.name.user, &self.env.login.rights.name.host);
                     return Err(SessionError::SchemaDenied(user, host, &schema).into());
                 }
                 return Ok(match drop.if_exists {

@@ -47,17 +47,17 @@ impl Core {
             || self.tables.tables_are_locked()
             || self.tables.has_temporary()
             // What the values are expected to find decides whether the statement may run.
-            || self.env.join_size_max != u64::MAX)
+            || self.env.cached.join_size_max != u64::MAX)
     }
 
     /// What planning looks at besides text, schema and tables.
     #[inline]
     pub(crate) fn settings(&self) -> Settings {
         Settings {
-            collation: self.env.charsets.connection,
-            sql_mode: self.env.sql_mode,
+            collation: self.env.cached.charsets.connection,
+            sql_mode: self.env.cached.sql_mode,
             shows_locked: self.client.shows_locked(),
-            ..self.programs.settings
+            ..self.caches.programs.settings
         }
     }
 
@@ -67,11 +67,11 @@ impl Core {
             return false;
         }
         let settings = self.settings();
-        self.programs.keep_for(settings, self.env.database.as_deref());
-        let mut scan = self.scan.take().unwrap_or_default();
-        let ran = self.programs.scan(sql, self.env.parser_mode, &mut scan)
+        self.caches.programs.keep_for(settings, self.env.database.as_deref());
+        let mut scan = self.caches.scan.take().unwrap_or_default();
+        let ran = self.caches.programs.scan(sql, self.env.cached.parser_mode, &mut scan)
             && self.run_scanned(sql, &mut scan, net);
-        self.scan = Some(scan);
+        self.caches.scan = Some(scan);
         ran
     }
 
@@ -96,7 +96,7 @@ impl Core {
     fn unescaped(&self, sql: &[u8], literals: &[CutLiteral]) -> Vec<Option<Vec<u8>>> {
         let text = |literal: &CutLiteral| {
             let mut text = Vec::new();
-            cut::unescaped(sql, self.env.parser_mode, literal, &mut text);
+            cut::unescaped(sql, self.env.cached.parser_mode, literal, &mut text);
             text
         };
         literals.iter().map(|literal| is_escaped(literal).then(|| text(literal))).collect()
@@ -133,7 +133,7 @@ impl Core {
         let Some(place) = scan.place else { return Ok(false) };
         let mut from = 0;
         while let Some((at, mut cached)) =
-            self.programs.take(place, from, given.sql, scan.literals())
+            self.caches.programs.take(place, from, given.sql, scan.literals())
         {
             let tried = self
                 .start_once(cached.kind, started)
@@ -143,12 +143,12 @@ impl Core {
                     count(Counter::LimpidPlanCacheHits, 1);
                     self.take_digest(&mut cached.digest);
                     self.run_compiled(&mut cached.prepared, given.values, false, net);
-                    self.programs.put_back(place, cached);
+                    self.caches.programs.put_back(place, cached);
                     return Ok(true);
                 }
                 Ok(Tried::Stale) => {}
                 other => {
-                    self.programs.put_back_at(place, at, cached);
+                    self.caches.programs.put_back_at(place, at, cached);
                     other?;
                     from = at + 1;
                 }
@@ -183,7 +183,7 @@ impl Core {
         mut started: bool,
         net: &mut dyn Net,
     ) -> bool {
-        let key = self.programs.key(given.sql, self.env.parser_mode, scan);
+        let key = self.caches.programs.key(given.sql, self.env.cached.parser_mode, scan);
         let mut stale = Vec::new();
         match self.adopt(given, (&key, scan.literals()), &mut stale, &mut started) {
             Ok(Some(cached)) => {
@@ -196,7 +196,7 @@ impl Core {
                 return true;
             }
         }
-        let (mode, digest_bytes_max) = (self.env.parser_mode, self.digest_bytes_max());
+        let (mode, digest_bytes_max) = (self.env.cached.parser_mode, self.digest_bytes_max());
         let parsed = cut::parse(given.sql, mode, scan.literals(), digest_bytes_max);
         let Ok(parsed) = parsed else { return false };
         let planned = matches!(
@@ -279,7 +279,7 @@ impl Core {
     ) -> bool {
         self.take_digest(&mut cached.digest);
         self.run_compiled(&mut cached.prepared, given.values, false, net);
-        self.programs.keep(&key.text, Box::new(cached));
+        self.caches.programs.keep(&key.text, Box::new(cached));
         true
     }
 
@@ -293,7 +293,7 @@ impl Core {
         if std::mem::replace(started, true) {
             return Ok(());
         }
-        self.env.status.set(StatusFlags::MORE_RESULTS, false);
+        self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
         self.env.diagnostics.clear();
         count(Counter::Queries, 1);
         if let Some(counter) = kind.counter {

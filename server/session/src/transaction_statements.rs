@@ -18,7 +18,7 @@ impl Core {
         self.leave_transaction(committed.is_ok());
         committed?;
         self.enter_transaction();
-        self.env.tracker.begins(Begun {
+        self.env.link.tracker.begins(Begun {
             explicit: true,
             read_only: start.read_only,
             snapshot: start.consistent_snapshot,
@@ -70,7 +70,7 @@ impl Core {
                 let read_only = self.transaction.characteristics.read_only;
                 let read_only =
                     (read_only != self.transaction.defaults.read_only).then_some(read_only);
-                self.env.tracker.begins(Begun { explicit: true, read_only, snapshot: false });
+                self.env.link.tracker.begins(Begun { explicit: true, read_only, snapshot: false });
             }
             false => self.take_characteristics(),
         }

@@ -104,11 +104,6 @@ pub struct States {
 }
 
 impl States {
-    /// None yet.
-    pub fn new() -> States {
-        States::default()
-    }
-
     #[inline]
     fn find(&mut self, program: &Own, place: &mut Place) -> Option<&mut CachedState> {
         let is_there = |kept: &CachedState| kept.program.is(program);

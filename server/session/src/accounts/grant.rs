@@ -216,7 +216,7 @@ impl Core {
 
     /// Who may say that others act as an account: itself, and who has PROXY of it WITH GRANT OPTION.
     fn may_proxy(&self, proxied: &AccountName) -> Result<(), SqlError> {
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         let everybody = AccountName::default();
         let granted = rights.account().is_some_and(|own| {
             let proxies = &own.grants.proxies;
@@ -230,12 +230,12 @@ impl Core {
 
     /// 1045 of a client that is in already.
     pub(crate) fn denied_with_password(&self) -> SqlError {
-        self.env.rights.denied_client().into()
+        self.env.login.rights.denied_client().into()
     }
 
     /// `user@host` of who grants.
     fn grantor(&self) -> String {
-        let name = &self.env.rights.name;
+        let name = &self.env.login.rights.name;
         format!("{}@{}", name.user, name.host)
     }
 
@@ -278,7 +278,7 @@ impl Core {
         wanted: Privileges,
         dynamic: &[&str],
     ) -> Result<(), SqlError> {
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         let only_dynamic = !dynamic.is_empty() && wanted.is_empty();
         let wanted = wanted | Privileges::GRANT;
         match level {
@@ -340,7 +340,7 @@ impl Core {
     fn all_of_grantor(&self, listed: &Listed, level: &Level) -> Listed {
         let mut listed = listed.clone();
         if listed.all && *level == Level::Global {
-            let rights = &self.env.rights;
+            let rights = &self.env.login.rights;
             let has = |name: &&&str| rights.may_grant_dynamic(name);
             listed.dynamic = privilege::DYNAMIC.iter().filter(has).copied().collect();
         }

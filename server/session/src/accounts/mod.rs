@@ -74,7 +74,7 @@ impl Core {
     fn account_name(&self, written: &ast::Account) -> AccountName {
         match written {
             ast::Account::Named { user, host } => AccountName::new(user, host),
-            ast::Account::Current => self.env.rights.name.clone(),
+            ast::Account::Current => self.env.login.rights.name.clone(),
         }
     }
 
@@ -113,7 +113,7 @@ impl Core {
     /// 1227.
     fn may_change(&self, account: &Account) -> Result<(), SqlError> {
         let is_system = account.grants.dynamic.contains_key(SYSTEM_USER);
-        match is_system && !self.env.rights.dynamic(SYSTEM_USER) {
+        match is_system && !self.env.login.rights.dynamic(SYSTEM_USER) {
             true => Err(Denied::Needs(SYSTEM_USER.into()).into()),
             false => Ok(()),
         }

@@ -125,7 +125,7 @@ impl Core {
         account: &Account,
         new: &NewPassword<'_>,
     ) -> Result<(), SqlError> {
-        let own = account.name == self.env.rights.name;
+        let own = account.name == self.env.login.rights.name;
         let required = account
             .require_current
             .unwrap_or_else(|| self.env.server.globals.number("password_require_current") != 0);
@@ -134,7 +134,10 @@ impl Core {
             Some(old) if !is_password(account, old) => {
                 Err(SessionError::WrongCurrentPassword.into())
             }
-            None if own && required && !self.env.rights.global().has(Privileges::CREATE_USER) => {
+            None if own
+                && required
+                && !self.env.login.rights.global().has(Privileges::CREATE_USER) =>
+            {
                 Err(SessionError::MissingCurrentPassword.into())
             }
             _ => Ok(()),
@@ -231,7 +234,7 @@ impl Core {
         of_two: bool,
     ) -> Result<(), SqlError> {
         const OF_TWO: &str = "APPLICATION_PASSWORD_ADMIN";
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         if of_two {
             let needed = "CREATE USER or APPLICATION_PASSWORD_ADMIN";
             rights.check_global(Privileges::CREATE_USER, &[OF_TWO], needed)?;

@@ -25,7 +25,7 @@ impl Core {
         accounts: &Accounts,
         grant: &Grant,
     ) -> Result<Restrictions, SqlError> {
-        let Some(user) = &grant.as_user else { return Ok(self.env.rights.restrictions()) };
+        let Some(user) = &grant.as_user else { return Ok(self.env.login.rights.restrictions()) };
         let account =
             account_of(accounts, &self.account_name(user)).ok_or(SessionError::BadGrantAs)?;
         let roles = match &grant.as_role {
@@ -47,7 +47,7 @@ impl Core {
         let under = |(schema, taken): (&String, &Privileges)| {
             restrictions.get(schema).copied().unwrap_or_default().has(*taken & granted)
         };
-        match self.env.rights.restrictions().iter().all(under) {
+        match self.env.login.rights.restrictions().iter().all(under) {
             true => Ok(()),
             false => Err(SessionError::BadGrantAs.into()),
         }

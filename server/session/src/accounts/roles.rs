@@ -88,7 +88,7 @@ impl Core {
 
     /// WITH ADMIN OPTION, ROLE_ADMIN or SUPER.
     fn may_give_roles(&self, accounts: &Accounts, roles: &[AccountName]) -> Result<(), SqlError> {
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         let admin = |role: &AccountName| {
             accounts.find(&rights.name).is_some_and(|own| own.roles.get(role) == Some(&true))
         };
@@ -161,7 +161,7 @@ impl Core {
         self.change_accounts(|core, accounts, changes| {
             for to in to {
                 let name = core.account_name(to);
-                let own = name == core.env.rights.name;
+                let own = name == core.env.login.rights.name;
                 if let Some(account) = accounts.find(&name).filter(|_| !own) {
                     core.may_change(account)?;
                     core.check_create_user()?;
@@ -184,7 +184,7 @@ impl Core {
     /// SET ROLE.
     pub(crate) fn set_role(&mut self, set: &RoleSet) -> Result<(), SqlError> {
         let accounts = self.all_accounts();
-        let name = self.env.rights.name.clone();
+        let name = self.env.login.rights.name.clone();
         let Some(account) = accounts.find(&name) else {
             return match set {
                 RoleSet::Roles(roles) if !roles.is_empty() => {
@@ -198,7 +198,7 @@ impl Core {
             return Err(role_not_granted(role, &name));
         }
         self.env.activate_roles(&accounts, roles);
-        self.tables.is_super = self.env.rights.is_super_or("CONNECTION_ADMIN");
+        self.tables.is_super = self.env.login.rights.is_super_or("CONNECTION_ADMIN");
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Core {
 impl Core {
     /// Whether the session may see what others were granted.
     pub(super) fn sees_grants(&self, name: &AccountName) -> Result<(), SqlError> {
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         let own = *name == rights.name || rights.active().contains(name);
         match own || rights.of_schema("mysql").has(Privileges::SELECT) {
             true => Ok(()),

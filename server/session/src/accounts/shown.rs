@@ -29,7 +29,7 @@ impl Core {
         let accounts = self.all_accounts();
         let own = matches!(written, None | Some(ast::Account::Current));
         let roles = match using.is_empty() {
-            true if own => self.env.rights.active().clone(),
+            true if own => self.env.login.rights.active().clone(),
             _ => self.roles_used(&accounts, &account, using)?,
         };
         let lines = text::grants(&accounts, &account, &roles);
@@ -59,7 +59,7 @@ impl Core {
         sink: &mut dyn RowSink,
     ) -> Result<(), SqlError> {
         let account = self.created(written)?;
-        let reads = self.env.rights.of_table("mysql", "user").has(Privileges::SELECT);
+        let reads = self.env.login.rights.of_table("mysql", "user").has(Privileges::SELECT);
         let as_hex = self.env.vars.number("print_identified_with_as_hex") != 0;
         let secret = match std::str::from_utf8(&account.secret) {
             Ok("") => String::new(),
@@ -75,7 +75,7 @@ impl Core {
 
     fn created(&self, written: &ast::Account) -> Result<Arc<Account>, SqlError> {
         let name = self.account_name(written);
-        let rights = &self.env.rights;
+        let rights = &self.env.login.rights;
         if name != rights.name && !rights.of_schema("mysql").has(Privileges::SELECT) {
             return Err(rights.denied_schema("mysql").into());
         }

@@ -168,16 +168,16 @@ impl Core {
 
     /// A session whose own password expired may go on.
     fn password_was_set(&mut self, changed: &[Account]) {
-        let own = changed.iter().find(|account| account.name == self.env.rights.name);
+        let own = changed.iter().find(|account| account.name == self.env.login.rights.name);
         if own.is_some_and(|account| !account.expired) {
-            self.env.password_expired = false;
+            self.env.login.password_expired = false;
             self.env.judge_limits();
         }
     }
 
     /// Those that have CREATE USER, or may write the `mysql` schema.
     pub(super) fn check_create_user(&self) -> Result<(), SqlError> {
-        Ok(self.env.rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?)
+        Ok(self.env.login.rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?)
     }
 
     /// SET PASSWORD; the password that was made.
@@ -185,10 +185,10 @@ impl Core {
         self.change_accounts(|core, accounts, changes| {
             let written = set.account.as_ref().unwrap_or(&ast::Account::Current);
             let name = core.account_name(written);
-            if name != core.env.rights.name
-                && core.env.rights.check_schema("mysql", Privileges::UPDATE).is_err()
+            if name != core.env.login.rights.name
+                && core.env.login.rights.check_schema("mysql", Privileges::UPDATE).is_err()
             {
-                return Err(core.env.rights.denied_schema("mysql").into());
+                return Err(core.env.login.rights.denied_schema("mysql").into());
             }
             let account = changes.account(accounts, &name).ok_or(SessionError::NoSuchUser)?;
             core.may_change(account)?;
@@ -202,7 +202,7 @@ impl Core {
                 replace: set.replace.as_ref().map(|password| &password[..]),
                 retain_current: set.retain_current,
             };
-            if name == core.env.rights.name {
+            if name == core.env.login.rights.name {
                 core.check_own_password(account, Some(&new), set.retain_current)?;
             }
             core.check_replaced(account, &new)?;
@@ -301,12 +301,12 @@ fn is_own_password(core: &Core, alter: &AlterUser, spec: &AccountSpec, name: &Ac
     !names_plugin
         && alter.options.is_empty()
         && alter.default_role.is_none()
-        && *name == core.env.rights.name
+        && *name == core.env.login.rights.name
 }
 
 /// ALTER USER own DEFAULT ROLE.
 fn is_own_default_role(core: &Core, alter: &AlterUser, name: &AccountName) -> bool {
-    alter.default_role.is_some() && alter.options.is_empty() && *name == core.env.rights.name
+    alter.default_role.is_some() && alter.options.is_empty() && *name == core.env.login.rights.name
 }
 
 /// Takes roles that go from all that have them.

@@ -53,12 +53,7 @@ pub(crate) struct Core {
     pub identity: Identity,
     pub protocol: Protocol,
     pub statements: Statements,
-    /// Programs of its texts.
-    pub programs: Programs,
-    /// Buffers for reading a text; `None` while one is read.
-    pub scan: Option<Box<Scan>>,
-    /// What programs keep between two runs.
-    pub states: States,
+    pub caches: Caches,
     /// Parameters of the statement that the session runs itself (`SET @a = ?`).
     pub parameters: Vec<OwnedDatum>,
     /// What its statements cost.
@@ -69,11 +64,29 @@ pub(crate) struct Core {
     pub describe: fn(&Statement) -> &'static Descriptor,
 }
 
+/// What a session keeps from statement to statement to be faster; without it everything is the same.
+#[derive(Default)]
+pub(crate) struct Caches {
+    /// Programs of its texts.
+    pub programs: Programs,
+    /// Buffers for reading a text; `None` while one is read.
+    pub scan: Option<Box<Scan>>,
+    /// Operators and buffers of programs between two runs.
+    pub states: States,
+}
+
+impl Caches {
+    /// The session rests: what is made anew by the next run goes.
+    pub fn rest(&mut self) {
+        (self.states, self.scan) = (States::default(), None);
+    }
+}
+
 impl Core {
     /// What the executor runs in.
     pub fn context(&mut self) -> Context<'_> {
-        let Self { client, tables, env, states, .. } = self;
-        Context { client, tables, env, states }
+        let Self { client, tables, env, caches, .. } = self;
+        Context { client, tables, env, states: &mut caches.states }
     }
 
     /// Writes an error packet and notes it in the diagnostics area.
@@ -96,7 +109,7 @@ impl Core {
     /// Writes an OK packet that tells of so many warnings.
     #[inline]
     pub fn send_ok_warning(&mut self, ok: &packet::Ok<'_>, warnings: u16) {
-        if self.env.tracker.watches {
+        if self.env.link.tracker.watches {
             let changes = self.changes();
             return self.reply.ok(&self.env, &packet::Ok { changes: &changes, ..*ok }, warnings);
         }
@@ -112,7 +125,7 @@ impl Core {
     /// The same, telling of so many warnings.
     #[inline]
     pub fn send_end_of_rows_warning(&mut self, warnings: u16) {
-        if self.env.tracker.watches {
+        if self.env.link.tracker.watches {
             return self.end_tracked_rows(warnings);
         }
         self.reply.end_of_rows(&self.env, warnings);
@@ -120,8 +133,8 @@ impl Core {
 
     #[cold]
     fn end_tracked_rows(&mut self, warnings: u16) {
-        self.env.tracker.did(did::RESULT);
-        match self.env.caps.has(Capabilities::DEPRECATE_EOF) {
+        self.env.link.tracker.did(did::RESULT);
+        match self.env.link.caps.has(Capabilities::DEPRECATE_EOF) {
             true => {
                 let changes = self.changes();
                 self.reply.end_of_rows_changed(&self.env, warnings, &changes);
@@ -134,7 +147,7 @@ impl Core {
     /// What has changed since the client was told last.
     #[cold]
     fn changes(&mut self) -> Vec<u8> {
-        let mut tracker = std::mem::take(&mut self.env.tracker);
+        let mut tracker = std::mem::take(&mut self.env.link.tracker);
         let on = |name| self.env.vars.number(name) != 0;
         let now = Now {
             open: self.transaction.open,
@@ -143,7 +156,7 @@ impl Core {
             tracks: (on("session_track_schema"), on("session_track_state_change")),
         };
         let changes = tracker.take(now, |id| id.get().kind.show(&self.env.variable(id, false)));
-        self.env.tracker = tracker;
+        self.env.link.tracker = tracker;
         changes
     }
 }

@@ -90,19 +90,23 @@ impl Reply {
 
     /// An OK packet; the status is filled in.
     pub fn ok(&mut self, env: &Env, ok: &reply::Ok<'_>, warnings: u16) {
-        reply::ok(&mut self.out, env.caps, &reply::Ok { status: env.status, warnings, ..*ok });
+        reply::ok(
+            &mut self.out,
+            env.link.caps,
+            &reply::Ok { status: env.link.status, warnings, ..*ok },
+        );
     }
 
     /// The packet behind the rows of a result.
     #[inline]
     pub fn end_of_rows(&mut self, env: &Env, warnings: u16) {
-        reply::end_of_rows(&mut self.out, env.caps, env.status, warnings);
+        reply::end_of_rows(&mut self.out, env.link.caps, env.link.status, warnings);
     }
 
     /// The same, with changes of the session's state.
     pub fn end_of_rows_changed(&mut self, env: &Env, warnings: u16, changes: &[u8]) {
-        let ok = reply::Ok { status: env.status, warnings, changes, ..reply::Ok::default() };
-        reply::end_of_rows_changed(&mut self.out, env.caps, &ok);
+        let ok = reply::Ok { status: env.link.status, warnings, changes, ..reply::Ok::default() };
+        reply::end_of_rows_changed(&mut self.out, env.link.caps, &ok);
     }
 
     /// An error packet, which is noted in the diagnostics area.
@@ -122,8 +126,8 @@ impl Reply {
         if matches!(first, SqlError::Catalog(CatalogError::Lock(MdlError::TimedOut))) {
             env.note_blockers(code);
         }
-        env.row_count = -1;
-        let text = env.charsets.message(&text);
+        env.last.row_count = -1;
+        let text = env.cached.charsets.message(&text);
         reply::error(&mut self.out, code, Some(&state), &text);
     }
 }

@@ -89,7 +89,7 @@ impl Core {
             count(counter, 1);
         }
         let count = one.params();
-        let mut values = match self.env.caps.has(Capabilities::QUERY_ATTRIBUTES) {
+        let mut values = match self.env.link.caps.has(Capabilities::QUERY_ATTRIBUTES) {
             false => wire::prepared::params(rest, count, &mut one.types)
                 .map_err(|_| SessionError::WrongArguments("mysqld_stmt_execute"))?,
             true => values_and_attributes((rest, flags), count, &mut one.types)?,
@@ -125,12 +125,12 @@ impl Core {
     /// Parameters whose text is other bytes in the connection's character set than the client sent.
     #[inline]
     fn converted_params(&self, params: &[Param<'_>], types: &[ParamType]) -> Vec<Option<Vec<u8>>> {
-        if self.env.charsets.keeps_literals {
+        if self.env.cached.charsets.keeps_literals {
             return Vec::new();
         }
         let one = |(param, ty): (&Param<'_>, &ParamType)| match param {
             Param::Bytes(s) if is_text(ty.code) => {
-                Some(self.env.charsets.parameter(s).into_owned())
+                Some(self.env.cached.charsets.parameter(s).into_owned())
             }
             _ => None,
         };

@@ -31,7 +31,7 @@ impl Core {
         let key = (self.statements.by_name, Some(prepare.name.as_str()));
         one.listed = self.listed(&one, key, begun_ns).map(Box::new);
         self.statements.name(name, Box::new(one));
-        self.env.tracker.state_changed();
+        self.env.link.tracker.state_changed();
         Ok(Done { info: "Statement prepared", ..Done::default() })
     }
 
@@ -39,7 +39,7 @@ impl Core {
     pub fn deallocate_named(&mut self, name: &str) -> Result<(), SqlError> {
         match self.forget_named(&name.to_lowercase()) {
             true => {
-                self.env.tracker.state_changed();
+                self.env.link.tracker.state_changed();
                 Ok(())
             }
             false => Err(SessionError::UnknownStatement(name, "DEALLOCATE PREPARE").into()),

@@ -19,7 +19,7 @@ impl Core {
         let now_ns = sync::now_ns();
         self.statements.shows_other();
         self.env.server.registry.entry(self.slot).publish(Activity::Prepare, now_ns, sql);
-        let text = self.env.charsets.statement(sql);
+        let text = self.env.cached.charsets.statement(sql);
         match self.make(text.as_ref()) {
             Ok(one) => self.announce(one, now_ns),
             Err(error) => self.send_error(&error),
@@ -40,9 +40,9 @@ impl Core {
         let id = self.statements.add(one);
         self.list(id, begun_ns);
         self.env.server.count_statements(1);
-        let (caps, status) = (self.env.caps, self.env.status);
+        let (caps, status) = (self.env.link.caps, self.env.link.status);
         let warnings = self.env.diagnostics.wire_count();
-        let (numbers, metadata) = ((columns.len() as u16, params as u16), self.env.metadata);
+        let (numbers, metadata) = ((columns.len() as u16, params as u16), self.env.link.metadata);
         reply::prepared(&mut self.reply.out, id, numbers, warnings, metadata);
         if !metadata.is_sent() {
             return;
@@ -50,13 +50,13 @@ impl Core {
         if params > 0 {
             for ty in &types {
                 let marker = ResultColumn::computed("?", *ty, decimals_of(ty));
-                sink::put_column(&mut self.reply.out, &marker, &self.env.charsets, None);
+                sink::put_column(&mut self.reply.out, &marker, &self.env.cached.charsets, None);
             }
             reply::end_of_columns(&mut self.reply.out, caps, status, 0);
         }
         if !columns.is_empty() {
             for c in &columns {
-                sink::put_column(&mut self.reply.out, c, &self.env.charsets, None);
+                sink::put_column(&mut self.reply.out, c, &self.env.cached.charsets, None);
             }
             reply::end_of_columns(&mut self.reply.out, caps, status, 0);
         }

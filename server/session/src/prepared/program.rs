@@ -53,7 +53,7 @@ impl Core {
         let (params, digest) = (parsed.params, parsed.digest.map(Arc::new));
         let key = key.filter(|_| parsed.warnings.is_empty());
         let text = key.as_ref().map_or_else(|| Arc::from(sql), |key| Arc::clone(&key.text));
-        let read_as = key.as_ref().map(|_| self.env.parser_mode);
+        let read_as = key.as_ref().map(|_| self.env.cached.parser_mode);
         let program = match (parsed.statement, kind.runner) {
             (Statement::Call(call), _) => return Err(self.no_procedure(&call.name)),
             (refused, Runner::Refused(words)) => return Err(errors::unsupported(words(&refused))),
@@ -81,9 +81,10 @@ impl Core {
     /// What other sessions' statements of this text are found by; `None`: there are none.
     fn open_key(&self, sql: &[u8]) -> Option<Key> {
         // Elsewhere what is written is converted from the client's character set.
-        let converted = !(self.env.charsets.keeps_literals || sql.is_ascii());
-        let shared =
-            self.may_keep_programs() && !converted && cut::stands_alone(sql, self.env.parser_mode);
+        let converted = !(self.env.cached.charsets.keeps_literals || sql.is_ascii());
+        let shared = self.may_keep_programs()
+            && !converted
+            && cut::stands_alone(sql, self.env.cached.parser_mode);
         shared.then(|| Key {
             text: sql.into(),
             is_cut: false,
@@ -105,7 +106,7 @@ impl Core {
         let kind = (self.describe)(made.statement());
         let home = (made.digest().cloned(), self.schema_of_prepare());
         let program = self.compiled(made);
-        let text = (Arc::clone(&shared.text), Some(self.env.parser_mode));
+        let text = (Arc::clone(&shared.text), Some(self.env.cached.parser_mode));
         Ok(Some(PreparedStatement::new(program, text, shared.params, kind, home)))
     }
 
@@ -155,7 +156,7 @@ impl Core {
         (sql, read_as, params): (&[u8], Option<SqlMode>, usize),
     ) -> Result<(), SqlError> {
         // Its tree is that of the text as it was read then.
-        let is_read_alike = read_as == Some(self.env.parser_mode);
+        let is_read_alike = read_as == Some(self.env.cached.parser_mode);
         let mut key = if is_read_alike { self.open_key(sql) } else { None };
         let mut stale = Vec::new();
         if let Some(key) = &mut key {
