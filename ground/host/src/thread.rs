@@ -4,7 +4,7 @@
 //! 2. Sessions and the server's own threads are numbered by one counter, and a number is given once: what
 //!    `performance_schema` calls THREAD_ID. A thread is in the list of [`background`] exactly while it runs.
 
-use instrument::{Kept, Surroundings};
+use instrument::{Collected, Surroundings};
 use std::io;
 // The list is the process's: simulations that run beside each other share it, and none may wait in it for its turn.
 #[allow(clippy::disallowed_types)]
@@ -80,8 +80,8 @@ pub fn surround_instruments() {
 }
 
 /// What is kept of the events of a thread; the calling thread is that, or does something for it.
-fn kept(id: u64) -> Kept {
-    let of = |is_session: bool, monitoring: u8| Kept {
+fn kept(id: u64) -> Collected {
+    let of = |is_session: bool, monitoring: u8| Collected {
         is_session,
         is_instrumented: monitoring & sync::MONITORED != 0,
         has_history: monitoring & sync::HISTORY != 0,

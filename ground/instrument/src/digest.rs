@@ -8,7 +8,7 @@
 //! 4. There is room for so many digests; the others count in one that has no name. Where a session finds no room for a row of
 //! its own, its statements count in none.
 
-use crate::KeptText;
+use crate::TextBuffer;
 use crate::histogram::{Buckets, Histogram, STATEMENT_BUCKETS};
 use crate::run::{Run, RunTotals};
 use crate::stat::Tally;
@@ -56,7 +56,7 @@ struct State {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sample {
     /// The text, cut off where it is long.
-    pub text: KeptText,
+    pub text: TextBuffer,
     /// How long it took, in nanoseconds.
     pub ns: u64,
     /// When it ended, in nanoseconds of the caller's clock; 0 where there is none.
@@ -78,7 +78,7 @@ pub struct DigestTotals {
 
 impl DigestTotals {
     /// Adds what a session ran; `text` makes of its sample's text the one that is kept here.
-    fn add_row(&mut self, row: &DigestRow, text: impl FnOnce(&mut KeptText) -> KeptText) {
+    fn add_row(&mut self, row: &DigestRow, text: impl FnOnce(&mut TextBuffer) -> TextBuffer) {
         self.statements.add(&row.statements.read(Tally::get));
         self.histogram.add_histogram(&row.histogram, &lock(&row.histogram_before));
         self.last_ns = self.last_ns.max(row.last_ns.get());

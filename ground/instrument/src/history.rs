@@ -15,7 +15,7 @@ use crate::run::{RunKind, Runs, run_of};
 use crate::stat::Tally;
 use crate::statement::{StatementEnd, Sums};
 use crate::transaction::{BranchName, BranchState, OwnTransaction, TransactionRecord};
-use crate::{CounterPage, DigestKey, KeptText};
+use crate::{CounterPage, DigestKey, TextBuffer};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -87,7 +87,7 @@ pub struct StatementRecord {
     /// When it began and ended, in nanoseconds of the callers' clock; `None`: it is not timed.
     pub times_ns: Option<(u64, u64)>,
     /// The text of a statement that was not prepared, cut off where it is long.
-    text: KeptText,
+    text: TextBuffer,
     /// The prepared statement that was executed.
     prepared: Option<Arc<PreparedRow>>,
     /// Rows sent, rows read and rows changed.

@@ -95,11 +95,11 @@ pub use memory::{
     memory_reports, session_memory,
 };
 pub use operation::Operation;
-pub use own_memory::{KeptText, OwnMemory, set_memory_limit};
+pub use own_memory::{OwnMemory, TextBuffer, set_memory_limit};
 pub use page::{ClassTotals, CounterPage, HISTOGRAM_BUCKETS, HoldTotals, Totals};
 pub use page_memory::SessionMemorySums;
 pub use past::{
-    Kept, Nesting, PastEvent, StageRecord, Surroundings, Wait, WaitObject, WaitRecord,
+    Collected, Nesting, PastEvent, StageRecord, Surroundings, Wait, WaitObject, WaitRecord,
     empty_last_waits, empty_long_stage_history, empty_long_wait_history, empty_stage_histories,
     empty_wait_histories, last_waits, long_stage_history, long_wait_history, next_waits_and_stages,
     record_wait, record_wait_between, set_stage_history_limits, set_wait_history_limits,

@@ -59,13 +59,13 @@ impl OwnMemory {
 
 /// A statement's text that is kept as far as there is room.
 #[derive(Debug, Default)]
-pub struct KeptText {
+pub struct TextBuffer {
     bytes: Vec<u8>,
     /// Memory that was taken for it.
     taken: usize,
 }
 
-impl KeptText {
+impl TextBuffer {
     /// Keeps another text, in the same memory if it is large enough; `room`: how much more to take otherwise, since the next ones are
     /// a little longer as a rule.
     #[inline]
@@ -104,28 +104,28 @@ impl KeptText {
     }
 }
 
-impl Drop for KeptText {
+impl Drop for TextBuffer {
     fn drop(&mut self) {
         self.free();
     }
 }
 
 /// A copy is a reader's: it is not counted.
-impl Clone for KeptText {
-    fn clone(&self) -> KeptText {
-        KeptText { bytes: self.bytes.clone(), taken: 0 }
+impl Clone for TextBuffer {
+    fn clone(&self) -> TextBuffer {
+        TextBuffer { bytes: self.bytes.clone(), taken: 0 }
     }
 }
 
-impl PartialEq for KeptText {
-    fn eq(&self, other: &KeptText) -> bool {
+impl PartialEq for TextBuffer {
+    fn eq(&self, other: &TextBuffer) -> bool {
         self.bytes == other.bytes
     }
 }
 
-impl Eq for KeptText {}
+impl Eq for TextBuffer {}
 
-impl Deref for KeptText {
+impl Deref for TextBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

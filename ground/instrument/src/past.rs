@@ -16,7 +16,7 @@ use stdx::lock;
 
 /// What is kept of a thread's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct Collected {
     /// It is a session: what it waits for is part of a statement.
     pub is_session: bool,
     /// Its events are collected.
@@ -31,7 +31,7 @@ pub struct Surroundings {
     /// The callers' clock, in nanoseconds.
     pub now_ns: fn() -> u64,
     /// What is kept of the events of a thread; the calling thread is that, or does something for it.
-    pub kept: fn(u64) -> Kept,
+    pub kept: fn(u64) -> Collected,
 }
 
 static SURROUNDINGS: OnceLock<Surroundings> = OnceLock::new();
@@ -206,7 +206,7 @@ fn list_of(thread_id: u64) -> MutexGuard<'static, Vec<ThreadEvents>> {
 }
 
 /// What is to be kept of an event that ends now, of a thread that has a number: also the time.
-fn begin(thread_id: u64) -> Option<(Kept, u64)> {
+fn begin(thread_id: u64) -> Option<(Collected, u64)> {
     let around = SURROUNDINGS.get()?;
     let kept = (around.kept)(thread_id);
     (thread_id != 0 && kept.is_instrumented).then(|| (kept, (around.now_ns)()))
@@ -253,7 +253,7 @@ fn record(
     thread_id: u64,
     class: &'static Class,
     wait: Wait,
-    nest: impl FnOnce(&mut ThreadEvents, &Kept) -> Option<Nesting>,
+    nest: impl FnOnce(&mut ThreadEvents, &Collected) -> Option<Nesting>,
 ) {
     if !consumes(Consumer::WaitsCurrent) {
         return;

@@ -21,7 +21,7 @@ pub mod gather;
 mod older;
 mod project;
 
-pub use entry::{EntryRows, Wanted};
+pub use entry::{EntryColumns, EntryRows};
 pub use forms::{NARROW_BYTES_MAX, REFERENCE_BYTES, ROW_BYTES_MAX, RowWriter, STORED_BYTES_MAX};
 pub use older::{OlderLayout, Origin};
 pub use project::Projection;

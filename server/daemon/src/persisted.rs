@@ -12,7 +12,7 @@ const IDENTITY: &str = "auto.cnf";
 
 /// Persisted variables.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct Persisted {
     /// Texts by variable.
     pub texts: BTreeMap<&'static str, String>,
     /// The same as values.
@@ -25,12 +25,12 @@ pub fn path(datadir: &Path) -> PathBuf {
 }
 
 /// Reads what was persisted; an unknown variable or value is an error naming its line.
-pub fn read(datadir: &Path) -> Result<Kept, String> {
+pub fn read(datadir: &Path) -> Result<Persisted, String> {
     let path = path(datadir);
     if !path.exists() {
-        return Ok(Kept::default());
+        return Ok(Persisted::default());
     }
-    let mut kept = Kept::default();
+    let mut kept = Persisted::default();
     for written in optfile::read(&path, &["mysqld"])? {
         let text = written.value.unwrap_or_default();
         let id = variables::find(&written.name)

@@ -298,7 +298,7 @@ fn is_dashboard(_thread: &str) -> bool {
 /// The global variables, and for how many connections there must be room.
 fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), String> {
     let kept = match options.number("persisted_globals_load") {
-        0 => persisted::Kept::default(),
+        0 => persisted::Persisted::default(),
         _ => persisted::read(&places.datadir)?,
     };
     let mut given = options.given[..options.from_files].to_vec();

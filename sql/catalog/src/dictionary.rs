@@ -183,7 +183,7 @@ impl Catalog {
 
     /// `table_definition_cache`: how many definitions stay in memory while nobody uses them.
     pub fn set_definitions_max(&self, definitions: u64) {
-        self.names().kept().set_limit(definitions);
+        self.names().cache().set_limit(definitions);
     }
 
     /// The table cache: how many tables are open, and how many may be.

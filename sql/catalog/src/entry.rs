@@ -2,14 +2,14 @@
 //!
 //! 1. What is published changes only under an X lock on the name; `version` is raised then, and when new statistics ask for new
 //!    plans; a reader that holds any lock on the name and sees its cached version again may use its cached definition.
-//! 2. A definition is in memory as long as somebody has it, or it is among those that are kept ([`Kept`]); else it is read
+//! 2. A definition is in memory as long as somebody has it, or it is among those that are kept ([`DefinitionCache`]); else it is read
 //!    again ([`sync::Loaded`], whose invariants these are). Who publishes has the definition that he replaces: his handle's, from
 //!    when he locked the name. 3. What a definition is found by stays ([`Brief`]).
 
 use crate::TableRef;
 use crate::brief::Brief;
 use crate::definition::Definition;
-use crate::kept::Kept;
+use crate::definition_cache::DefinitionCache;
 use crate::names::Names;
 use crate::open::OpenHandles;
 use instrument::{Counter, TableFigures};
@@ -175,7 +175,7 @@ impl NameEntry {
     }
 
     /// The definition stays in memory when nobody has it, unless it is another one by now.
-    pub(crate) fn keep(self: &Arc<Self>, definition: &Arc<Definition>, kept: &Kept) {
+    pub(crate) fn keep(self: &Arc<Self>, definition: &Arc<Definition>, cache: &DefinitionCache) {
         let mut current = self.current.lock();
         let Some(meaning) = &mut current.meaning else { return };
         if self.private
@@ -185,11 +185,11 @@ impl NameEntry {
             return;
         }
         meaning.definition.keep(definition);
-        meaning.age = Some(kept.add(self));
+        meaning.age = Some(cache.add(self));
     }
 
     /// Its turn has come to go from among the definitions that are kept: it does if nobody uses it, else it comes last.
-    pub(crate) fn leave(self: &Arc<Self>, age: u64, kept: &Kept) {
+    pub(crate) fn leave(self: &Arc<Self>, age: u64, cache: &DefinitionCache) {
         let gone = {
             let mut current = self.current.lock();
             let Current { meaning: Some(meaning), handles, cached } = &mut *current else { return };
@@ -198,7 +198,7 @@ impl NameEntry {
             }
             let used = std::mem::take(&mut meaning.used) || !handles.is_empty();
             if used || !meaning.definition.is_unused() {
-                meaning.age = Some(kept.add(self));
+                meaning.age = Some(cache.add(self));
                 return;
             }
             meaning.age = None;
@@ -238,17 +238,17 @@ impl NameEntry {
     pub(crate) fn publish(
         self: &Arc<Self>,
         definition: Option<&Arc<Definition>>,
-        kept: &Kept,
+        cache: &DefinitionCache,
     ) -> Option<Arc<Brief>> {
         let mut current = self.current.lock();
         let before = current.meaning.take();
         let age = before.as_ref().and_then(|meaning| meaning.age);
         if let Some(age) = age {
-            kept.remove(age);
+            cache.remove(age);
         }
         current.meaning = definition.map(Meaning::of);
         if let Some(meaning) = &mut current.meaning {
-            meaning.age = Some(kept.add(self));
+            meaning.age = Some(cache.add(self));
         }
         self.close_all(&mut current);
         let brief = current.meaning.as_ref().map(|meaning| Arc::clone(&meaning.brief));

@@ -9,9 +9,9 @@
 use crate::FullName;
 use crate::brief::Brief;
 use crate::definition::Definition;
+use crate::definition_cache::DefinitionCache;
 use crate::entry::NameEntry;
 use crate::index::Index;
-use crate::kept::Kept;
 use crate::open::OpenHandles;
 use base::{SpaceId, TableId};
 use mdl::{Mdl, Namespace};
@@ -36,7 +36,7 @@ pub struct Names {
     moves: SharedAtomic<u64, { class::DICT }>,
     /// How many handles of tables there are.
     pub(crate) open: Arc<OpenHandles>,
-    kept: Kept,
+    cache: DefinitionCache,
 }
 
 /// Parts of the directory.
@@ -53,7 +53,7 @@ impl Names {
             published: Mutex::new(&PUBLISHED, Index::default()),
             moves: SharedAtomic::new(0),
             open: Arc::default(),
-            kept: Kept::default(),
+            cache: DefinitionCache::default(),
         }
     }
 
@@ -62,8 +62,8 @@ impl Names {
     }
 
     /// Which definitions stay in memory.
-    pub(crate) fn kept(&self) -> &Kept {
-        &self.kept
+    pub(crate) fn cache(&self) -> &DefinitionCache {
+        &self.cache
     }
 
     /// The entry of a name, made at first sight.
@@ -132,7 +132,7 @@ impl Names {
             if let Some(old) = entry.brief() {
                 published.remove(&old);
             }
-            come.extend(entry.publish(new.as_ref(), &self.kept));
+            come.extend(entry.publish(new.as_ref(), &self.cache));
         }
         come.iter().for_each(|new| published.add(new));
         for name in &concerned {
@@ -145,7 +145,7 @@ impl Names {
         for (entry, _) in list.iter().filter(|(_, new)| new.is_none()) {
             self.entries.is_void(&(entry.schema.clone(), entry.name.clone()));
         }
-        self.kept.trim();
+        self.cache.trim();
     }
 
     /// Brings the list of children of a name up to date.
@@ -157,7 +157,7 @@ impl Names {
         if known.children() != children {
             let related = Arc::new(known.related(children));
             published.remove(&brief);
-            let brief = entry.publish(Some(&related), &self.kept);
+            let brief = entry.publish(Some(&related), &self.cache);
             brief.iter().for_each(|brief| published.add(brief));
         }
     }
@@ -230,7 +230,7 @@ impl Names {
 
 impl Drop for Names {
     fn drop(&mut self) {
-        self.kept.clear();
+        self.cache.clear();
     }
 }
 
@@ -292,11 +292,11 @@ mod tests {
     #[test]
     fn definitions_beyond_the_limit_go_unless_somebody_has_them() {
         let names = names();
-        names.kept().set_limit(4);
+        names.cache().set_limit(4);
         let held = create(&names, 0, None).in_memory();
         for n in 1..100 {
             create(&names, n, None);
-            assert!(names.kept().len() <= 6, "{} definitions are kept", names.kept().len());
+            assert!(names.cache().len() <= 6, "{} definitions are kept", names.cache().len());
         }
         let alive = names.all(|entry| entry.in_memory());
         assert!(alive.len() <= 6, "{} definitions are in memory", alive.len());

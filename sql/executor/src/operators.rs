@@ -20,7 +20,7 @@ pub(crate) enum Operators<'p> {
     /// Of a query that no program runs.
     Once(OpenBlock<'p>),
     /// Of a program's query.
-    Kept(Opened),
+    Cached(Opened),
 }
 
 impl<'p> Operators<'p> {
@@ -47,16 +47,16 @@ impl<'p> Operators<'p> {
     ) -> Result<Operators<'p>, SqlError> {
         if let Some(State::Query(mut opened)) = context.states.take(program, place) {
             opened.with_dependent_mut(|_, open| Budget::renew(&mut open.budget, &*context.env));
-            return Ok(Operators::Kept(opened));
+            return Ok(Operators::Cached(opened));
         }
-        query::opened(program, params, Purpose::Change, context).map(Operators::Kept)
+        query::opened(program, params, Purpose::Change, context).map(Operators::Cached)
     }
 
     /// What the rows that they keep are counted against.
     pub fn budget(&self) -> Arc<Budget> {
         match self {
             Operators::Once(open) => Arc::clone(&open.budget),
-            Operators::Kept(opened) => opened.with_dependent(|_, open| Arc::clone(&open.budget)),
+            Operators::Cached(opened) => opened.with_dependent(|_, open| Arc::clone(&open.budget)),
         }
     }
 
@@ -64,13 +64,13 @@ impl<'p> Operators<'p> {
     pub fn with<T>(&mut self, run: impl FnOnce(&mut Block<'_>) -> T) -> T {
         match self {
             Operators::Once(open) => run(&mut open.block),
-            Operators::Kept(opened) => opened.with_dependent_mut(|_, open| run(&mut open.block)),
+            Operators::Cached(opened) => opened.with_dependent_mut(|_, open| run(&mut open.block)),
         }
     }
 
     /// The run went well: the program keeps them for its next one.
     pub fn keep(self, (program, place): Running<'_>, context: &mut Context<'_>) {
-        if let Operators::Kept(mut opened) = self {
+        if let Operators::Cached(mut opened) = self {
             opened.close();
             context.states.put(program, place, State::Query(opened));
         }

@@ -73,12 +73,12 @@ pub fn eval<'v>(
     row: &Row<'v>,
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
-    if let Expr::Call(site) = expr {
-        return call(site, row, env);
+    if let Some(value) = plain(expr, row, env)? {
+        return Ok(Value::Datum(value));
     }
-    match plain(expr, row, env)? {
-        Some(value) => Ok(Value::Datum(value)),
-        None => eval_other(expr, row, env),
+    match expr {
+        Expr::Call(site) => call(site, row, env),
+        _ => eval_other(expr, row, env),
     }
 }
 

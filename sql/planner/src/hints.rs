@@ -94,7 +94,7 @@ pub struct OrderHint {
 pub(crate) struct StatementHints {
     /// Query blocks that have a name.
     names: Vec<(u32, String)>,
-    wishes: Vec<Wish>,
+    block_hints: Vec<BlockHint>,
     variables: Vec<String>,
     /// MAX_EXECUTION_TIME in milliseconds.
     pub(crate) execution_ms_max: Option<u32>,
@@ -104,7 +104,7 @@ pub(crate) struct StatementHints {
 
 /// A hint, and the block that it is about.
 #[derive(Debug, Clone)]
-struct Wish {
+struct BlockHint {
     name: &'static str,
     /// The block in which it stands.
     number: u32,
@@ -181,7 +181,7 @@ impl StatementHints {
             }
             HintInside::Tables(tables) if is_order(name) => {
                 let mut there = self
-                    .wishes
+                    .block_hints
                     .iter()
                     .filter(|w| w.number == number && w.block == hint.block && is_order(w.name));
                 let fixed = |n: &str| n == "JOIN_FIXED_ORDER";
@@ -190,18 +190,18 @@ impl StatementHints {
                     let names: Vec<String> = tables.iter().map(|t| t.name.clone()).collect();
                     return Err(format!("{name}( {})", quoted(&names)));
                 }
-                self.wish(number, hint, hint.inside.clone());
+                self.add_block_hint(number, hint, hint.inside.clone());
             }
             HintInside::Tables(tables) if tables.is_empty() => {
                 self.only(number, hint, |w| matches!(w, HintInside::Tables(t) if t.is_empty()))?;
-                self.wish(number, hint, hint.inside.clone());
+                self.add_block_hint(number, hint, hint.inside.clone());
             }
             HintInside::Tables(tables) => {
                 for table in tables {
                     let one = HintInside::Tables(vec![table.clone()]);
                     let hint = Hint { inside: one.clone(), ..hint.clone() };
                     self.only(number, &hint, |w| *w == one)?;
-                    self.wish(number, &hint, one);
+                    self.add_block_hint(number, &hint, one);
                 }
             }
             HintInside::Indexes(table, indexes) => {
@@ -211,11 +211,11 @@ impl StatementHints {
                         && (of_table || own.is_empty() || indexes.iter().any(|i| named(own, i))))
                 };
                 self.only(number, hint, clash)?;
-                self.wish(number, hint, hint.inside.clone());
+                self.add_block_hint(number, hint, hint.inside.clone());
             }
             HintInside::Strategies(_) => {
                 self.only(number, hint, |w| matches!(w, HintInside::Strategies(_)))?;
-                self.wish(number, hint, hint.inside.clone());
+                self.add_block_hint(number, hint, hint.inside.clone());
             }
         }
         Ok(())
@@ -229,10 +229,10 @@ impl StatementHints {
         hint: &Hint,
         clash: impl Fn(&HintInside) -> bool,
     ) -> Result<(), String> {
-        let asked = |w: &&Wish| {
+        let asked = |w: &&BlockHint| {
             w.number == number && w.block == hint.block && question(w.name) == question(hint.name)
         };
-        if !self.wishes.iter().filter(asked).any(|w| clash(&w.inside)) {
+        if !self.block_hints.iter().filter(asked).any(|w| clash(&w.inside)) {
             return Ok(());
         }
         let inside = match &hint.inside {
@@ -253,48 +253,48 @@ impl StatementHints {
         Err(format!("{}({inside})", hint.name))
     }
 
-    fn wish(&mut self, number: u32, hint: &Hint, inside: HintInside) {
+    fn add_block_hint(&mut self, number: u32, hint: &Hint, inside: HintInside) {
         let own = match &inside {
             HintInside::Tables(tables) if !is_order(hint.name) => tables.first(),
             HintInside::Indexes(table, _) => Some(table),
             _ => None,
         };
         let block = hint.block.clone().or_else(|| own.and_then(|t| t.block.clone()));
-        self.wishes.push(Wish { name: hint.name, number, block, inside, met: false });
+        self.block_hints.push(BlockHint { name: hint.name, number, block, inside, met: false });
     }
 
     /// Does to a block what the hints about it say.
     pub(crate) fn leave(&mut self, number: u32, block: &mut Block, tables: &TableCache) {
-        if self.wishes.is_empty() {
+        if self.block_hints.is_empty() {
             return;
         }
         let default = format!("select#{number}");
         let name = self.names.iter().find(|(n, _)| *n == number).map(|(_, name)| name.clone());
         let called = name.clone().unwrap_or_else(|| default.clone());
-        for wish in &mut self.wishes {
-            let is_own = match &wish.block {
-                None => wish.number == number,
+        for hint in &mut self.block_hints {
+            let is_own = match &hint.block {
+                None => hint.number == number,
                 Some(block) => Some(block) == name.as_ref() || *block == default,
             };
             if !is_own {
                 continue;
             }
-            wish.met = true;
-            wish.apply(block, tables, &called, &mut self.warnings);
+            hint.met = true;
+            hint.apply(block, tables, &called, &mut self.warnings);
         }
     }
 
     /// Warns of hints about blocks that are not there.
     pub(crate) fn finish(&mut self) {
-        for wish in self.wishes.iter().filter(|w| !w.met) {
-            let block = wish.block.as_deref().unwrap_or_default();
-            let text = format!("Query block name `{block}` is not found for {} hint", wish.name);
+        for hint in self.block_hints.iter().filter(|w| !w.met) {
+            let block = hint.block.as_deref().unwrap_or_default();
+            let text = format!("Query block name `{block}` is not found for {} hint", hint.name);
             self.warnings.push((3127, text));
         }
     }
 }
 
-impl Wish {
+impl BlockHint {
     fn apply(
         &self,
         block: &mut Block,

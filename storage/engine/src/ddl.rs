@@ -16,7 +16,7 @@ use crate::rollback::index_body;
 use crate::row::RowHeader;
 use crate::table::{Secondary, Table};
 use crate::version::check_killed;
-use crate::writer::{Buffers, Wanted, Writer};
+use crate::writer::{Buffers, NeededLock, Writer};
 use crate::{Client, IndexSpec, TableSpec, TableStorage};
 use base::{Error, IndexId, PageNo, Result, SpaceId, TableId};
 use btree::Tree;
@@ -176,7 +176,7 @@ impl Writer<'_> {
             match RowHeader::read(payload)?.trx {
                 trx if self.is_busy(trx) => {
                     let record = (table.clustered.index, key);
-                    self.wait_for(&Wanted::record(record.0, record.1, Shape::WRITE, trx))?;
+                    self.wait_for(&NeededLock::record(record.0, record.1, Shape::WRITE, trx))?;
                 }
                 _ => return Ok(true),
             }

@@ -18,7 +18,7 @@ use crate::locked_range::{Locked, LockedRange};
 use crate::locking::Locker;
 use crate::row::RowHeader;
 use crate::scan::Direction;
-use crate::writer::{Wanted, Writer};
+use crate::writer::{NeededLock, Writer};
 use base::{Result, TrxId};
 use btree::{Position, Tree};
 use lock::{Kind, Shape, Target};
@@ -84,14 +84,14 @@ impl Writer<'_> {
         mtr: &Mtr<'_>,
         pos: &Position,
         key: &[u8],
-    ) -> Result<Option<Wanted>> {
+    ) -> Result<Option<NeededLock>> {
         let Some(locker) = &self.locker else { return Ok(None) };
         let (locks, rows) = (self.engine.locks(), Target::deleted_rows(tree.index));
         if locks.is_free(rows) || !is_beside_deleted(mtr, pos)? {
             return Ok(None);
         }
         if !locks.check(locker.owner, rows, Shape::INSERT) {
-            return Ok(Some(Wanted::gap(rows)));
+            return Ok(Some(NeededLock::gap(rows)));
         }
         locks.inserted(Target::record(tree.index, key), rows);
         Ok(None)

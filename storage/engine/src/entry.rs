@@ -27,7 +27,7 @@ use crate::locking::LockMode;
 use crate::row::RowHeader;
 use crate::table::{MARKED, Secondary, Table, is_marked, secondary_payload, split_entry};
 use crate::version::Latest;
-use crate::writer::{Buffers, Try, Wanted, Writer};
+use crate::writer::{Buffers, NeededLock, Try, Writer};
 use base::{Error, Result, TrxId};
 use btree::{Fit, Following, Position};
 use lock::{Kind, Shape, Target};
@@ -37,7 +37,7 @@ use std::ops::Bound;
 /// What a look at the entries of one unique key found.
 enum Unique {
     Free,
-    Wait(Wanted),
+    Wait(NeededLock),
     /// The entries may lie in more than one leaf.
     Spread,
 }
@@ -259,7 +259,7 @@ impl<'a> Writer<'a> {
         (prefix, key): (&[u8], &[u8]),
         (entry, stored): (&[u8], &[u8]),
         (payload, undo): (&mut Vec<u8>, &mut Vec<u8>),
-    ) -> Result<Option<Wanted>> {
+    ) -> Result<Option<NeededLock>> {
         let s = &table.secondaries[index];
         let (_, other) = split_entry(entry, stored)?;
         let (mut found, mut before) = (Vec::new(), Vec::new());
@@ -315,7 +315,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The lock on an entry that may be a duplicate.
-    fn lacks_next_key(&self, s: &Secondary, entry: &[u8], busy: TrxId) -> Option<Wanted> {
+    fn lacks_next_key(&self, s: &Secondary, entry: &[u8], busy: TrxId) -> Option<NeededLock> {
         let mode = self.locker.as_ref()?.duplicate;
         self.lacks(Target::record(s.tree.index, entry), Shape::new(mode, Kind::NextKey), busy)
     }
@@ -327,7 +327,7 @@ impl<'a> Writer<'a> {
         (table, index): (&Table, usize),
         next: Option<(&[u8], Option<&[u8]>)>,
         memory: (&mut Vec<u8>, &mut Vec<u8>),
-    ) -> Result<Option<Wanted>> {
+    ) -> Result<Option<NeededLock>> {
         let Some(locker) = &self.locker else { return Ok(None) };
         let tree = &table.secondaries[index].tree;
         let target = Target { index: tree.index, key: next.map(|n| n.0) };

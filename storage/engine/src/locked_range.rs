@@ -56,7 +56,7 @@ pub(crate) struct Ask {
     /// One key, or the beginning of one, is looked for.
     equal: bool,
     /// What is outside of the range is told by the entry alone: the row behind it is not locked.
-    sifted: bool,
+    pushed_down: bool,
     /// Invariant 4.
     covered: bool,
 }
@@ -72,7 +72,7 @@ impl Default for Ask {
             low_included: false,
             high_included: false,
             equal: false,
-            sifted: false,
+            pushed_down: false,
             covered: false,
         }
     }
@@ -121,8 +121,8 @@ impl Ask {
 
     /// Whether the entry alone tells that it is behind the range. Of one key nothing is left to try on entries, but
     /// forwards that key is compared.
-    fn is_sifted(&self) -> bool {
-        self.sifted && self.index > 0 && (self.is_forward() || !self.equal)
+    fn pushes_down(&self) -> bool {
+        self.pushed_down && self.index > 0 && (self.is_forward() || !self.equal)
     }
 }
 
@@ -207,7 +207,7 @@ impl LockedRange {
         let ask = &mut self.ask;
         (ask.lock, ask.index, ask.direction) = (lock, index, direction);
         (ask.low_included, ask.high_included) = (low_included, high_included);
-        (ask.sifted, ask.covered) = (false, false);
+        (ask.pushed_down, ask.covered) = (false, false);
         ask.high.open = high.is_none();
         for (side, key) in [(&mut ask.low, low), (&mut ask.high.key, high)] {
             side.clear();
@@ -230,8 +230,8 @@ impl LockedRange {
     }
 
     /// The entries tell what is outside of the range. After [`Self::open`].
-    pub fn sift(&mut self) {
-        self.ask.sifted = true;
+    pub fn push_down(&mut self) {
+        self.ask.pushed_down = true;
     }
 
     /// Rows may be answered by their entries (invariant 4). After [`Self::open`].

@@ -19,10 +19,10 @@ use crate::progress::Progress;
 use crate::row::{RowHeader, row_bytes};
 use crate::table::{Secondary, Table};
 use crate::version::Latest;
-use crate::writer::{Try, Wanted, Writer};
+use crate::writer::{NeededLock, Try, Writer};
 use base::{Error, IndexId, Result, RollPtr, TableId, TrxId};
 use btree::{Following, Position, Tree};
-use lock::{Beside, Granted, Inherited, Kind, Owner, Patience, Request, Shape, Target};
+use lock::{Granted, Inherited, Kind, OtherLocks, Owner, Patience, Request, Shape, Target};
 use pool::Mtr;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -169,8 +169,8 @@ impl Locker<'_> {
         after: Option<&[u8]>,
     ) -> Result<Option<Granted>> {
         let (implicit, inherited, patience) = (false, inherited(self.gapless), Patience::None);
-        let (undo, beside) = (self.undo, Beside::default());
-        let request = Request { target, shape, implicit, inherited, undo, beside, patience };
+        let (undo, others) = (self.undo, OtherLocks::default());
+        let request = Request { target, shape, implicit, inherited, undo, others, patience };
         self.engine.locks().lock_next(self.owner, &request, after)
     }
 
@@ -188,8 +188,8 @@ impl Locker<'_> {
             LockWait::NoWait | LockWait::SkipLocked | LockWait::IfWanted => Patience::None,
         };
         let (undo, tables) = (self.undo, self.tables.borrow());
-        let beside = Beside { tables: tables.intended.len() as u64, changed: &tables.changed };
-        let request = Request { target, shape, implicit, inherited, undo, beside, patience };
+        let others = OtherLocks { tables: tables.intended.len() as u64, changed: &tables.changed };
+        let request = Request { target, shape, implicit, inherited, undo, others, patience };
         self.engine.locks().lock(self.owner, &request)
     }
 
@@ -402,49 +402,49 @@ impl Client {
 
 impl Writer<'_> {
     /// Waits for what an attempt could not have.
-    pub fn wait_for(&mut self, wanted: &Wanted) -> Result<()> {
+    pub fn wait_for(&mut self, needed: &NeededLock) -> Result<()> {
         let undo = self.segment.records();
         let Some(locker) = &mut self.locker else {
             return Err(Error::Internal("rollback met another transaction's row"));
         };
         locker.undo = locker.same + undo;
-        let target = wanted.target();
-        if wanted.busy != TrxId::NONE {
-            locker.settle_writer(wanted.busy, target, LockWait::Wait)?;
+        let target = needed.target();
+        if needed.busy != TrxId::NONE {
+            locker.settle_writer(needed.busy, target, LockWait::Wait)?;
         }
-        let duplicate = wanted.keep && locker.gapless;
+        let duplicate = needed.keep && locker.gapless;
         let inherited = if duplicate { Inherited::WhileWaiting } else { inherited(locker.gapless) };
-        let how = (!wanted.keep, inherited);
-        locker.request(target, wanted.shape, LockWait::Wait, how).map(drop)
+        let how = (!needed.keep, inherited);
+        locker.request(target, needed.shape, LockWait::Wait, how).map(drop)
     }
 
     /// As [`Self::wait_for`], for a row's entry in a secondary index: meanwhile the row may be halfway in, or out.
-    pub fn wait_for_entry(&mut self, s: &Secondary, wanted: &Wanted) -> Result<()> {
+    pub fn wait_for_entry(&mut self, s: &Secondary, needed: &NeededLock) -> Result<()> {
         let _halfway = s.halfway(self.halfway);
-        self.wait_for(wanted)
+        self.wait_for(needed)
     }
 
     /// What keeps this transaction from changing an entry that it found under its leaf's latch: `busy`, the
     /// row's writer, or locks of others.
     #[inline]
-    pub fn keeps_from(&self, index: IndexId, key: &[u8], busy: TrxId) -> Option<Wanted> {
+    pub fn keeps_from(&self, index: IndexId, key: &[u8], busy: TrxId) -> Option<NeededLock> {
         if busy == self.me() {
             return None;
         }
         if self.engine.trx().is_active(busy) {
-            return Some(Wanted::record(index, key, Shape::WRITE, busy));
+            return Some(NeededLock::record(index, key, Shape::WRITE, busy));
         }
         let locker = self.locker.as_ref()?;
         let (locks, target) = (self.engine.locks(), Target::record(index, key));
         if locks.is_free(target) || locks.check(locker.owner, target, Shape::WRITE) {
             return None;
         }
-        Some(Wanted::record(index, key, Shape::WRITE, TrxId::NONE))
+        Some(NeededLock::record(index, key, Shape::WRITE, TrxId::NONE))
     }
 
     /// As [`Self::keeps_from`], for a row that is found where one is to be inserted: it stays locked when it
     /// is a duplicate.
-    pub fn keeps_from_over(&self, index: IndexId, key: &[u8], h: &RowHeader) -> Option<Wanted> {
+    pub fn keeps_from_over(&self, index: IndexId, key: &[u8], h: &RowHeader) -> Option<NeededLock> {
         if h.trx == self.me() {
             if !h.deleted() {
                 self.keep_own(index, key);
@@ -461,13 +461,13 @@ impl Writer<'_> {
     }
 
     /// A lock to keep that this transaction does not have yet, or not with `busy` active.
-    pub fn lacks(&self, target: Target<'_>, shape: Shape, busy: TrxId) -> Option<Wanted> {
+    pub fn lacks(&self, target: Target<'_>, shape: Shape, busy: TrxId) -> Option<NeededLock> {
         let locker = self.locker.as_ref()?;
         if locker.gapless {
             locker.owner.inherit_all();
         }
         let has = || self.engine.locks().has(locker.owner, target, shape);
-        (busy != TrxId::NONE || !has()).then(|| Wanted::on(target, shape, busy).kept())
+        (busy != TrxId::NONE || !has()).then(|| NeededLock::on(target, shape, busy).to_keep())
     }
 
     /// What this transaction has written is a possible duplicate of what it inserts: it is locked, as by InnoDB, with a
@@ -501,7 +501,7 @@ impl Writer<'_> {
         let locks = self.engine.locks();
         if !locks.is_free(target) {
             if !locks.check(locker.owner, target, Shape::INSERT) {
-                return Ok(Some(Try::Wait(Wanted::gap(target))));
+                return Ok(Some(Try::Wait(NeededLock::gap(target))));
             }
             locks.inserted(Target::record(tree.index, key), target);
         }

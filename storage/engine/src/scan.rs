@@ -26,7 +26,7 @@ use base::{Error, Lsn, Result, TrxId};
 use btree::Cursor;
 use instrument::Counter;
 use std::ops::Bound;
-use value::row::Wanted;
+use value::row::EntryColumns;
 
 /// Memory of a fetched row above this is not kept for the next scan, in bytes.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -56,7 +56,7 @@ pub struct Reader {
     is_settled: bool,
     /// Rows may be made of entries.
     covered: bool,
-    wanted: Wanted,
+    wanted: EntryColumns,
     /// Only the columns in `need` are fetched.
     limited: bool,
     need: Vec<usize>,
@@ -191,9 +191,9 @@ impl Reader {
 
     /// Says that the entries of the range tell what is outside of it, before their rows are locked: MySQL does
     /// so where a query's rows are not in the index (index condition pushdown). After [`Reader::lock`].
-    pub fn lock_sifted(&mut self) {
+    pub fn push_down(&mut self) {
         if let Some(range) = &mut self.locked {
-            range.sift();
+            range.push_down();
         }
     }
 

@@ -21,7 +21,7 @@ use sync::WorkerSlot;
 use trx::{Latched, NewRecord, Segment, State};
 
 /// A lock that an attempt needs and does not have.
-pub(crate) struct Wanted {
+pub(crate) struct NeededLock {
     index: IndexId,
     /// `None`: the supremum.
     key: Option<Vec<u8>>,
@@ -32,24 +32,24 @@ pub(crate) struct Wanted {
     pub keep: bool,
 }
 
-impl Wanted {
-    pub fn record(index: IndexId, key: &[u8], shape: Shape, busy: TrxId) -> Wanted {
-        Wanted::on(Target::record(index, key), shape, busy)
+impl NeededLock {
+    pub fn record(index: IndexId, key: &[u8], shape: Shape, busy: TrxId) -> NeededLock {
+        NeededLock::on(Target::record(index, key), shape, busy)
     }
 
-    pub fn on(target: Target<'_>, shape: Shape, busy: TrxId) -> Wanted {
+    pub fn on(target: Target<'_>, shape: Shape, busy: TrxId) -> NeededLock {
         let key = target.key.map(<[u8]>::to_vec);
-        Wanted { index: target.index, key, shape, busy, keep: false }
+        NeededLock { index: target.index, key, shape, busy, keep: false }
     }
 
     /// The same, to be kept when it is free.
-    pub fn kept(self) -> Wanted {
-        Wanted { keep: true, ..self }
+    pub fn to_keep(self) -> NeededLock {
+        NeededLock { keep: true, ..self }
     }
 
     /// The gap before `next`, to insert into it.
-    pub fn gap(next: Target<'_>) -> Wanted {
-        Wanted::on(next, Shape::INSERT, TrxId::NONE)
+    pub fn gap(next: Target<'_>) -> NeededLock {
+        NeededLock::on(next, Shape::INSERT, TrxId::NONE)
     }
 
     pub fn target(&self) -> Target<'_> {
@@ -62,7 +62,7 @@ pub(crate) enum Try<T> {
     /// With a result.
     Done(T),
     /// Others have locks that must go first.
-    Wait(Wanted),
+    Wait(NeededLock),
     /// The leaf that covers this key must be looked at without latches first.
     Look(Vec<u8>),
     /// Undo needs room for a record of so many bytes.
@@ -241,7 +241,7 @@ impl<'a> Writer<'a> {
         tree: &Tree,
         key: &[u8],
         mut attempt: impl FnMut(&mut Self) -> Result<Try<T>>,
-        wait: impl Fn(&mut Self, &Wanted) -> Result<()>,
+        wait: impl Fn(&mut Self, &NeededLock) -> Result<()>,
     ) -> Result<T> {
         loop {
             let tried = attempt(self)?;

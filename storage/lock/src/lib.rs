@@ -21,7 +21,7 @@ mod report;
 mod runs;
 mod wait;
 
-pub use locks::{Beside, Granted, Locks, Patience, Request};
+pub use locks::{Granted, Locks, OtherLocks, Patience, Request};
 pub use memory::MEMORY_BYTES;
 pub use mode::{Inherited, Kind, Mode, Shape, Target};
 pub use owner::Owner;

@@ -16,7 +16,7 @@
 
 use crate::memory::Memory;
 use crate::mode::{Inherited, Kind, Shape, Target};
-use crate::owner::{GRANTED, Held, Owner, Place, RETRY, Wish};
+use crate::owner::{GRANTED, Held, Owner, Place, RETRY, WaitingRequest};
 use crate::queue::{By, Lock, Locked, SHARD_BITS, Shard};
 use crate::report::Hook;
 use crate::runs::{Group, List, Runs, TakenOut, group_of, groups};
@@ -53,14 +53,14 @@ pub struct Request<'k> {
     /// Undo records of the transaction: the lighter one gives way in a deadlock.
     pub undo: u64,
     /// What else it has locked, as InnoDB counts it.
-    pub beside: Beside<'k>,
+    pub others: OtherLocks<'k>,
     /// What to do when it is not free.
     pub patience: Patience,
 }
 
 /// Locks of a transaction that are none here, for its weight.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside<'k> {
+pub struct OtherLocks<'k> {
     /// Table locks.
     pub tables: u64,
     /// Clustered indexes of which it has changed records without a lock.
@@ -77,7 +77,7 @@ pub struct Granted {
 }
 
 /// What came of a request.
-enum Asked {
+enum Enqueued {
     /// There is nothing to make: it is had already, or it is free and nothing is to be made of it.
     Free,
     /// There is a lock now of this shape, with the number of its owner's wait; 0: granted.
@@ -233,34 +233,34 @@ impl Locks {
         if makes {
             queues.announce(hash);
         }
-        let asked = self.ask(&mut queues, hash, (me, by), request);
-        if makes && !matches!(asked, Ok(Asked::Made { .. })) {
+        let enqueued = self.ask(&mut queues, hash, (me, by), request);
+        if makes && !matches!(enqueued, Ok(Enqueued::Made { .. })) {
             queues.renounce(hash);
         }
-        let (shape, waiting) = match asked? {
-            Asked::Free => return Ok(Granted { fresh: None, waited: false }),
-            Asked::Made { shape, waiting: 0 } => {
+        let (shape, waiting) = match enqueued? {
+            Enqueued::Free => return Ok(Granted { fresh: None, waited: false }),
+            Enqueued::Made { shape, waiting: 0 } => {
                 return Ok(Granted { fresh: Some(shape), waited: false });
             }
-            Asked::Made { shape, waiting } => (shape, waiting),
+            Enqueued::Made { shape, waiting } => (shape, waiting),
         };
         let target = request.target;
         let deadline = match request.patience {
             Patience::For(Duration::MAX) | Patience::None => Deadline::Never,
             Patience::For(patience) => Deadline::after(patience),
         };
-        let wish = Wish {
+        let waiting_request = WaitingRequest {
             number: waiting,
             place: Place::of(target),
             shape,
             undo: request.undo,
-            tables: request.beside.tables,
-            changed: request.beside.changed.into(),
+            tables: request.others.tables,
+            changed: request.others.changed.into(),
             since_ns: sync::now_ns(),
         };
-        me.begin_wait(wish.clone());
+        me.begin_wait(waiting_request.clone());
         drop(queues);
-        let there = self.wait(me, &wish, deadline)?;
+        let there = self.wait(me, &waiting_request, deadline)?;
         Ok(Granted { fresh: there.then_some(shape), waited: true })
     }
 
@@ -271,7 +271,7 @@ impl Locks {
         hash: u64,
         (me, by): (&Owner, By),
         request: &Request<'_>,
-    ) -> Result<Asked> {
+    ) -> Result<Enqueued> {
         let target = request.target;
         let mut runs = self.group(target).lock_any();
         let vacant = queues.is_vacant(hash);
@@ -279,7 +279,7 @@ impl Locks {
             if vacant { request.shape } else { queues.missing(hash, target, by, request.shape) };
         let by_run = runs.as_ref().is_some_and(|runs| runs.covered(target, by, shape));
         if by_run || !vacant && queues.covered(hash, target, by, shape) {
-            return Ok(Asked::Free);
+            return Ok(Enqueued::Free);
         }
         let patient = request.patience != Patience::None;
         let mut conflict = !vacant && queues.conflicts(hash, target, by, shape);
@@ -291,7 +291,7 @@ impl Locks {
         }
         drop(runs);
         if !conflict && (request.implicit || shape.kind == Kind::InsertIntention) {
-            return Ok(Asked::Free);
+            return Ok(Enqueued::Free);
         }
         if conflict && !patient {
             return Err(Error::LockNotAvailable);
@@ -310,7 +310,7 @@ impl Locks {
             }
             return Err(Error::Internal("a row lock for a transaction that has ended"));
         }
-        Ok(Asked::Made { shape, waiting })
+        Ok(Enqueued::Made { shape, waiting })
     }
 
     /// Makes the locks that hold up a request, and are parts of runs, single ones of their owners: now it can queue up

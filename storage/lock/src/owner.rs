@@ -116,7 +116,7 @@ impl Place {
 
 /// What a waiting owner asks for; there while he waits.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct WaitingRequest {
     pub number: u64,
     pub place: Place,
     pub shape: Shape,
@@ -139,7 +139,7 @@ pub struct Owner {
     count: SharedAtomic<u32, { class::LOCK_OWNER }>,
     locks: Mutex<Locks>,
     word: SharedAtomic<u64, { class::LOCK_OWNER }>,
-    wish: Mutex<Option<Wish>>,
+    waiting_request: Mutex<Option<WaitingRequest>>,
     /// Waited time that no counter has yet, in microseconds, below 1000.
     rest_us: LocalAtomic<u64>,
     pub(crate) event: Event,
@@ -155,7 +155,7 @@ impl Owner {
             count: SharedAtomic::new(0),
             locks: Mutex::new(&HELD, Locks::default()),
             word: SharedAtomic::new(GRANTED),
-            wish: Mutex::new(&WAIT, None),
+            waiting_request: Mutex::new(&WAIT, None),
             rest_us: LocalAtomic::new(0),
             event: Event::of_locks(&ROW_LOCK),
         }
@@ -339,7 +339,9 @@ impl Owner {
     /// structure of its index and shape that is there; one that is waited for begins one of its own, which
     /// others join when it is granted.
     pub(crate) fn sizes(&self, changed: &[IndexId]) -> (u64, u64) {
-        let pending = self.wish().map(|wish| (wish.place.target().hash(), wish.shape));
+        let pending = self
+            .waiting_request()
+            .map(|waiting_request| (waiting_request.place.target().hash(), waiting_request.shape));
         let locks = self.locks.lock();
         let mut kinds: Vec<LockKind> = locks.given_back.iter().map(|(kind, _)| *kind).collect();
         let changed = changed.iter().map(|index| (*index, Shape::WRITE));
@@ -361,16 +363,16 @@ impl Owner {
     }
 
     /// Begins a wait. The caller holds the mutex of the shard that the request is put into.
-    pub(crate) fn begin_wait(&self, wish: Wish) {
-        let number = wish.number;
+    pub(crate) fn begin_wait(&self, waiting_request: WaitingRequest) {
+        let number = waiting_request.number;
         assert_ne!(self.code(), WAITING, "the wait before has not ended (5)");
-        *self.wish.lock() = Some(wish);
+        *self.waiting_request.lock() = Some(waiting_request);
         self.word.store(number << 2 | WAITING, Ordering::SeqCst);
     }
 
     /// Ends a wait of so many nanoseconds; the whole milliseconds that are to be counted.
     pub(crate) fn end_wait(&self, waited_ns: u64) -> u64 {
-        *self.wish.lock() = None;
+        *self.waiting_request.lock() = None;
         let us = self.rest_us.load(Ordering::Relaxed) + waited_ns / 1000;
         self.rest_us.store(us % 1000, Ordering::Relaxed);
         us / 1000
@@ -385,8 +387,8 @@ impl Owner {
         self.word.load(Ordering::SeqCst) & CODE
     }
 
-    pub(crate) fn wish(&self) -> Option<Wish> {
-        self.wish.lock().clone()
+    pub(crate) fn waiting_request(&self) -> Option<WaitingRequest> {
+        self.waiting_request.lock().clone()
     }
 
     /// Ends wait `number` with `code`, if nobody has yet; wakes the waiter.

@@ -228,23 +228,24 @@ impl Locks {
     /// Figures of a session slot's transaction, which has changed records of these indexes without a lock.
     pub fn owner_info(&self, owner: &Owner, changed: &[IndexId]) -> OwnerInfo {
         let (row_locks, structs) = self.sizes(owner, changed);
-        let waiting_since_ns = owner.wish().map(|w| w.since_ns);
+        let waiting_since_ns = owner.waiting_request().map(|w| w.since_ns);
         OwnerInfo { row_locks, structs, waiting_since_ns }
     }
 
     /// The index of which the owner waits to lock a record or a gap, if it waits.
     pub fn wanted(&self, owner: &Owner) -> Option<IndexId> {
-        let index = owner.wish()?.place.index;
+        let index = owner.waiting_request()?.place.index;
         Some(index_of_deleted_rows(index).unwrap_or(index))
     }
 
     /// The session slot of one whom the owner waits for, if it waits: as its queue says, not the waits-for graph, which has no
     /// rows' waits without the search for deadlocks.
     pub fn blocker(&self, owner: &Owner) -> Option<usize> {
-        let wish = owner.wish()?;
-        let (target, by) = (wish.place.target(), by(owner));
+        let waiting_request = owner.waiting_request()?;
+        let (target, by) = (waiting_request.place.target(), by(owner));
         let hash = target.hash();
-        let blockers = self.shard(hash).lock().line(hash, target).blockers_of(by, wish.number)?;
+        let blockers =
+            self.shard(hash).lock().line(hash, target).blockers_of(by, waiting_request.number)?;
         blockers.first().map(|blocker| blocker.slot)
     }
 

@@ -18,7 +18,7 @@
 //!    `the_lightest_of_a_deadlock_gives_way_and_of_equals_the_last`; `--test isolation` of the server, recorded from MySQL.
 
 use crate::locks::{Locks, by, slots};
-use crate::owner::{GRANTED, Owner, RETRY, VICTIM, Wish};
+use crate::owner::{GRANTED, Owner, RETRY, VICTIM, WaitingRequest};
 use crate::report::{Deadlock, DeadlockMember};
 use base::{Error, Result};
 use instrument::Counter;
@@ -38,7 +38,7 @@ enum Cycle {
 /// A member of a cycle: who, and what it waits for with which weight; `None`: another kind of lock.
 struct Proof {
     slot: usize,
-    wish: Option<(Wish, u64)>,
+    waiting_request: Option<(WaitingRequest, u64)>,
 }
 
 /// The edges of a wait, none without the search for deadlocks; or the cycle that they would close.
@@ -46,13 +46,18 @@ type Published<'g> = std::result::Result<Option<EdgeGuard<'g>>, sync::waits::Dea
 
 impl Locks {
     /// Waits for the request that is in the queue. `false`: what it was for is there no more.
-    pub(crate) fn wait(&self, me: &Owner, wish: &Wish, deadline: Deadline) -> Result<bool> {
+    pub(crate) fn wait(
+        &self,
+        me: &Owner,
+        waiting_request: &WaitingRequest,
+        deadline: Deadline,
+    ) -> Result<bool> {
         instrument::count(Counter::InnodbRowLockWaits, 1);
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        let end = self.wait_loop(me, wish, deadline);
-        let end = end.or_else(|e| self.withdraw(me, wish, e));
+        let end = self.wait_loop(me, waiting_request, deadline);
+        let end = end.or_else(|e| self.withdraw(me, waiting_request, e));
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        let waited_ns = sync::now_ns().saturating_sub(wish.since_ns);
+        let waited_ns = sync::now_ns().saturating_sub(waiting_request.since_ns);
         self.wait_ns_max.fetch_max(waited_ns, Ordering::Relaxed);
         instrument::count(Counter::InnodbRowLockTime, me.end_wait(waited_ns));
         if matches!(end, Err(Error::LockWaitTimeout)) {
@@ -61,7 +66,12 @@ impl Locks {
         end
     }
 
-    fn wait_loop(&self, me: &Owner, wish: &Wish, deadline: Deadline) -> Result<bool> {
+    fn wait_loop(
+        &self,
+        me: &Owner,
+        waiting_request: &WaitingRequest,
+        deadline: Deadline,
+    ) -> Result<bool> {
         let mut suspicion = Suspicion::default();
         loop {
             let seen = me.event.prepare();
@@ -71,7 +81,7 @@ impl Locks {
                 VICTIM => return Err(Error::Deadlock),
                 _ => {}
             }
-            let Some(published) = self.publish(me, wish) else {
+            let Some(published) = self.publish(me, waiting_request) else {
                 // It was taken out just now; how it ended is about to be said.
                 sync::yield_now();
                 continue;
@@ -98,11 +108,15 @@ impl Locks {
 
     /// Notes in the graph whom the request waits for; `None`: it waits no more. It is noted under the mutex of its
     /// shard, so whoever changes the queue after that finds it there.
-    pub(crate) fn publish(&self, me: &Owner, wish: &Wish) -> Option<Published<'_>> {
-        let (target, by, slot) = (wish.place.target(), by(me), me.slot() as u64);
+    pub(crate) fn publish(
+        &self,
+        me: &Owner,
+        waiting_request: &WaitingRequest,
+    ) -> Option<Published<'_>> {
+        let (target, by, slot) = (waiting_request.place.target(), by(me), me.slot() as u64);
         let hash = target.hash();
         let mut queues = self.shard(hash).lock();
-        let at = queues.place_of(hash, by, wish.number)?;
+        let at = queues.place_of(hash, by, waiting_request.number)?;
         if !self.detect.load(Ordering::Relaxed) {
             return Some(Ok(None));
         }
@@ -111,12 +125,12 @@ impl Locks {
             Some(owners) => (Some(owners), None),
             None => {
                 let line = queues.line(hash, target);
-                let blockers = line.blockers_of(by, wish.number)?;
-                (line.by_node(by, wish.number), Some(blockers))
+                let blockers = line.blockers_of(by, waiting_request.number)?;
+                (line.by_node(by, waiting_request.number), Some(blockers))
             }
         };
         let others = || {
-            let found = || queues.line(hash, target).blockers_of(by, wish.number);
+            let found = || queues.line(hash, target).blockers_of(by, waiting_request.number);
             slots(blockers.clone().or_else(found).unwrap_or_default())
         };
         let published = match owners {
@@ -133,17 +147,22 @@ impl Locks {
     }
 
     /// Takes the request back, unless it was granted, or its record removed, in the meantime.
-    pub(crate) fn withdraw(&self, me: &Owner, wish: &Wish, error: Error) -> Result<bool> {
-        let (target, by) = (wish.place.target(), by(me));
+    pub(crate) fn withdraw(
+        &self,
+        me: &Owner,
+        waiting_request: &WaitingRequest,
+        error: Error,
+    ) -> Result<bool> {
+        let (target, by) = (waiting_request.place.target(), by(me));
         let hash = target.hash();
         let mut queues = self.shard(hash).lock();
-        let given_up = me.end_with(wish.number, VICTIM);
+        let given_up = me.end_with(waiting_request.number, VICTIM);
         match me.code() {
             GRANTED => return Ok(true),
             RETRY => return Ok(false),
             _ => {}
         }
-        let gone = queues.remove(hash, |l| l.by == by && l.waiting == wish.number);
+        let gone = queues.remove(hash, |l| l.by == by && l.waiting == waiting_request.number);
         gone.iter().for_each(|l| me.forget(by.serial, (hash, l), &self.memory));
         self.grant(&mut queues, hash, target, by);
         Err(if given_up { error } else { Error::Deadlock })
@@ -155,29 +174,32 @@ impl Locks {
             return Cycle::Again;
         };
         let waits = |round: &[Proof]| -> Vec<Option<u64>> {
-            round.iter().map(|p| p.wish.as_ref().map(|(w, _)| w.number)).collect()
+            round.iter().map(|p| p.waiting_request.as_ref().map(|(w, _)| w.number)).collect()
         };
         if waits(&first) != waits(&second) {
             return Cycle::Again;
         }
-        if second.iter().any(|p| p.wish.is_none()) && !suspicion.is_proved(cycle) {
+        if second.iter().any(|p| p.waiting_request.is_none()) && !suspicion.is_proved(cycle) {
             return Cycle::Again;
         }
         // Who closed the cycle is who began to wait last: others may have found it before him, or again.
-        let since = |p: &Proof| p.wish.as_ref().map_or(0, |(w, _)| w.since_ns);
+        let since = |p: &Proof| p.waiting_request.as_ref().map_or(0, |(w, _)| w.since_ns);
         let last = (0..second.len()).max_by_key(|i| since(&second[*i])).unwrap_or(0);
         second.rotate_left(last);
         // Of equals he, now the first; else who waits for him, then who waits for that one.
         let before = |i: usize| (second.len() - i) % second.len();
-        let weights = second.iter().enumerate().filter_map(|(i, p)| Some((i, p.wish.as_ref()?.1)));
+        let weights =
+            second.iter().enumerate().filter_map(|(i, p)| Some((i, p.waiting_request.as_ref()?.1)));
         let Some((victim, _)) = weights.min_by_key(|(i, weight)| (*weight, before(*i))) else {
             return Cycle::Again;
         };
         let report = self.describe(&second, victim);
         let mine = second[victim].slot == me.slot();
         if !mine {
-            let Some((wish, _)) = &second[victim].wish else { return Cycle::Again };
-            if !self.owner(second[victim].slot).end_with(wish.number, VICTIM) {
+            let Some((waiting_request, _)) = &second[victim].waiting_request else {
+                return Cycle::Again;
+            };
+            if !self.owner(second[victim].slot).end_with(waiting_request.number, VICTIM) {
                 return Cycle::Again;
             }
         } else if me.code() == VICTIM {
@@ -197,17 +219,25 @@ impl Locks {
     fn prove_edge(&self, member: u64, next: u64) -> Option<Proof> {
         let slot = member as usize;
         let owner = self.owner(slot);
-        let Some(wish) = owner.wish() else {
+        let Some(waiting_request) = owner.waiting_request() else {
             // Another kind of wait, or one that has just ended: then its edges are gone.
-            return self.graph.has_edge(member, next).then_some(Proof { slot, wish: None });
+            return self
+                .graph
+                .has_edge(member, next)
+                .then_some(Proof { slot, waiting_request: None });
         };
-        let target = wish.place.target();
+        let target = waiting_request.place.target();
         let hash = target.hash();
-        let blockers =
-            self.shard(hash).lock().line(hash, target).blockers_of(by(owner), wish.number);
+        let blockers = self
+            .shard(hash)
+            .lock()
+            .line(hash, target)
+            .blockers_of(by(owner), waiting_request.number);
         if blockers.is_some_and(|all| all.iter().any(|b| b.slot as u64 == next)) {
-            let weight = wish.undo + wish.tables + self.sizes(owner, &wish.changed).1;
-            return Some(Proof { slot, wish: Some((wish, weight)) });
+            let weight = waiting_request.undo
+                + waiting_request.tables
+                + self.sizes(owner, &waiting_request.changed).1;
+            return Some(Proof { slot, waiting_request: Some((waiting_request, weight)) });
         }
         owner.poke();
         None
@@ -217,11 +247,12 @@ impl Locks {
     fn describe(&self, cycle: &[Proof], victim: usize) -> Deadlock {
         let member = |(i, p): (usize, &Proof)| {
             let owner = self.owner(p.slot);
-            let wish = p.wish.as_ref().map(|(w, _)| w);
-            let (row_locks, structs) = self.sizes(owner, wish.map_or(&[], |w| &w.changed));
+            let waiting_request = p.waiting_request.as_ref().map(|(w, _)| w);
+            let (row_locks, structs) =
+                self.sizes(owner, waiting_request.map_or(&[], |w| &w.changed));
             // What the one before waits for.
             let before = &cycle[(i + cycle.len() - 1) % cycle.len()];
-            let wanted = before.wish.as_ref().map(|(w, _)| w);
+            let wanted = before.waiting_request.as_ref().map(|(w, _)| w);
             let mut holds = Vec::new();
             if let Some(w) = wanted {
                 let target = w.place.target();
@@ -233,11 +264,11 @@ impl Locks {
             DeadlockMember {
                 slot: p.slot,
                 trx: owner.trx(),
-                structs: structs + wish.map_or(0, |w| w.tables),
+                structs: structs + waiting_request.map_or(0, |w| w.tables),
                 row_locks,
-                undo: wish.map_or(0, |w| w.undo),
+                undo: waiting_request.map_or(0, |w| w.undo),
                 holds,
-                waits: wish.map(|w| (w.place.clone(), w.shape)),
+                waits: waiting_request.map(|w| (w.place.clone(), w.shape)),
             }
         };
         Deadlock { members: cycle.iter().enumerate().map(member).collect(), victim }

@@ -89,7 +89,7 @@ impl Tail {
 
 /// The owner's item, as others count it.
 #[derive(Default)]
-struct Kept {
+struct OwnItem {
     end: LocalAtomic<u64>,
     transactions: LocalAtomic<u64>,
 }
@@ -172,7 +172,7 @@ pub struct History {
     step: Mutex<UndoPos>,
     /// Whether there are items in the queue; written with its mutex.
     waiting: SharedAtomic<bool, { class::TRX }>,
-    kept: CacheLine<Kept>,
+    kept: CacheLine<OwnItem>,
 }
 
 impl std::fmt::Debug for History {

@@ -51,7 +51,7 @@ pub struct EntryRows {
 
 /// Which columns an [`EntryRows`] is asked for, and memory for making rows.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct EntryColumns {
     /// One bit per step.
     steps: u64,
     /// Of a variable column wanted: its number and its bytes in `held`.
@@ -101,7 +101,7 @@ impl EntryRows {
         let end = layout.bytes_min() as u16;
         let (ends, _) = empty[layout.ends_at..].as_chunks_mut();
         ends.iter_mut().for_each(|e| *e = end.to_le_bytes());
-        // No row with values in it is so long without them; the bits of `Wanted` are enough.
+        // No row with values in it is so long without them; the bits of `EntryColumns` are enough.
         let fits = layout.bytes_min() < super::STORED_BYTES_MAX;
         let steps = parts.map_while(step).take(if fits { 64 } else { 0 }).collect();
         EntryRows { steps, own: own.parts.len(), empty, ends_at: layout.ends_at }
@@ -113,7 +113,7 @@ impl EntryRows {
 
     /// Makes `wanted` ask for these columns; `false`: some of them do not come back.
     #[must_use]
-    pub fn want(&self, columns: &[usize], wanted: &mut Wanted) -> bool {
+    pub fn want(&self, columns: &[usize], wanted: &mut EntryColumns) -> bool {
         wanted.steps = 0;
         wanted.texts.clear();
         wanted.held.clear();
@@ -127,7 +127,7 @@ impl EntryRows {
     pub fn make(
         &self,
         (key, clustered_at): (&[u8], usize),
-        wanted: &mut Wanted,
+        wanted: &mut EntryColumns,
         out: &mut Vec<u8>,
     ) -> bool {
         out.clear();
@@ -163,7 +163,7 @@ impl EntryRows {
     }
 
     /// Appends the variable columns, in their order.
-    fn put_texts(&self, wanted: &mut Wanted, out: &mut Vec<u8>) {
+    fn put_texts(&self, wanted: &mut EntryColumns, out: &mut Vec<u8>) {
         wanted.texts.sort_unstable();
         let mut texts = wanted.texts.iter().peekable();
         for (number, at) in (self.ends_at..self.empty.len()).step_by(2).enumerate() {
@@ -185,7 +185,7 @@ impl Step {
         &self,
         key: &'k [u8],
         take: bool,
-        wanted: &mut Wanted,
+        wanted: &mut EntryColumns,
         out: &mut [u8],
     ) -> Option<&'k [u8]> {
         let place = &self.place;
@@ -243,7 +243,7 @@ impl Step {
     }
 
     /// A string that lies in `held` from `begin` on.
-    fn put_text(&self, begin: usize, wanted: &mut Wanted, out: &mut [u8]) -> Option<()> {
+    fn put_text(&self, begin: usize, wanted: &mut EntryColumns, out: &mut [u8]) -> Option<()> {
         let (place, end) = (&self.place, wanted.held.len());
         if place.width == VARIABLE {
             wanted.texts.push((place.at, begin, end));
@@ -351,7 +351,7 @@ mod tests {
             let all = || own.parts.iter().chain(&clustered.parts);
             let columns: Vec<_> = all().map(|p| p.column).filter(|_| rng.chance(1, 3)).collect();
             let exact = |c: &usize| all().any(|p| p.column == *c && p.gives_back(&types[*c]));
-            let (mut wanted, mut out) = (Wanted::default(), Vec::new());
+            let (mut wanted, mut out) = (EntryColumns::default(), Vec::new());
             assert_eq!(rows.want(&columns, &mut wanted), columns.iter().all(exact));
             if !columns.iter().all(exact) {
                 refused += 1;

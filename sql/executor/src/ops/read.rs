@@ -68,7 +68,7 @@ impl Source<'_> {
         if let Some(lock) = self.lock {
             self.reader.lock(lock);
             if !read.covering && !self.keyed {
-                self.reader.lock_sifted();
+                self.reader.push_down();
             }
         }
         Ok(())

@@ -25,7 +25,7 @@ impl LockedRange {
     pub(super) fn lock_end(&mut self, l: &Locker<'_>, tree: &Tree) -> Result<()> {
         // An entry behind the range was passed over: it was deleted, or left out.
         let beyond = !self.walk.passed().is_empty() && self.ask.is_behind(self.walk.passed());
-        if l.gapless || beyond && !self.ask.is_sifted() {
+        if l.gapless || beyond && !self.ask.pushes_down() {
             return self.walk.end_unlocked(tree);
         }
         self.lock_last(l, tree, Target::supremum(tree.index), Kind::NextKey)
@@ -72,8 +72,8 @@ impl LockedRange {
             0 => RowHeader::read(&self.other)?.deleted(),
             _ => is_marked(&self.other),
         };
-        let sifted = self.ask.is_sifted();
-        let row = self.ask.index > 0 && !marked && !self.ask.covered && !sifted;
+        let pushed_down = self.ask.pushes_down();
+        let row = self.ask.index > 0 && !marked && !self.ask.covered && !pushed_down;
         if row && !skipped {
             let key = split_entry(&self.entry, &self.other)?.1.to_vec();
             match self.lock_row(l, table, &key) {
@@ -84,7 +84,7 @@ impl LockedRange {
         // As in InnoDB, which looks whether the range has ended at rows that it has locked: the first behind it that is free
         // and there. What is locked of an entry that is left out stays so, and of the last backwards.
         let skipped = skipped && self.wait == LockWait::SkipLocked;
-        if l.gapless && !skipped && (forward || sifted) {
+        if l.gapless && !skipped && (forward || pushed_down) {
             self.unlock_last(l);
         }
         if marked || skipped {

@@ -51,8 +51,8 @@ impl<'t> World<'t> {
         World { locks: Arc::clone(locks), target, told: Vec::new(), asked, asks: 0.into() }
     }
 
-    fn waits(&self, slot: usize) -> Option<Wish> {
-        self.locks.owner(slot).wish()
+    fn waits(&self, slot: usize) -> Option<WaitingRequest> {
+        self.locks.owner(slot).waiting_request()
     }
 
     /// As [`Locks::lock`], but for the waiting.
@@ -75,7 +75,7 @@ impl<'t> World<'t> {
         if conflict {
             let (undo, tables, since_ns) = (0, 0, sync::now_ns());
             let changed = [].into();
-            owner.begin_wait(Wish {
+            owner.begin_wait(WaitingRequest {
                 number: waiting,
                 place,
                 shape,
@@ -108,9 +108,9 @@ impl<'t> World<'t> {
     }
 
     /// Takes the request back, as after a time-out or a deadlock.
-    fn withdraw(&mut self, slot: usize, wish: &Wish) {
+    fn withdraw(&mut self, slot: usize, waiting_request: &WaitingRequest) {
         let owner = self.locks.owner(slot);
-        assert!(self.locks.withdraw(owner, wish, Error::LockWaitTimeout).is_err());
+        assert!(self.locks.withdraw(owner, waiting_request, Error::LockWaitTimeout).is_err());
         owner.end_wait(0);
         self.told.retain(|told| *told != slot);
     }
@@ -189,13 +189,14 @@ impl<'t> World<'t> {
 /// Whoever waits and is not in the graph looks whom he waits for, as [`Locks::wait`] does.
 fn look_all<'g>(world: &World<'_>, locks: &'g Locks, guards: &mut HashMap<usize, EdgeGuard<'g>>) {
     for slot in 0..OWNERS {
-        let Some(wish) = world.waits(slot).filter(|_| !world.told.contains(&slot)) else {
+        let Some(waiting_request) = world.waits(slot).filter(|_| !world.told.contains(&slot))
+        else {
             guards.remove(&slot);
             continue;
         };
         if !locks.graph.edges().iter().any(|(w, _)| *w == slot as u64) {
             guards.remove(&slot);
-            let published = locks.publish(locks.owner(slot), &wish);
+            let published = locks.publish(locks.owner(slot), &waiting_request);
             guards.extend(published.and_then(|p| p.ok()).flatten().map(|guard| (slot, guard)));
         }
     }
@@ -228,12 +229,18 @@ fn play(seed: u64, target: Target<'_>) {
                     .for_each(|s| world.locks.unlock(world.locks.owner(slot), target, s));
             }
             // Most wait on: requests that go and come again keep the line short.
-            (Some(wish), 0) if !world.told.contains(&slot) => {
-                assert!(world.locks.owner(slot).end_with(wish.number, crate::owner::VICTIM));
+            (Some(waiting_request), 0) if !world.told.contains(&slot) => {
+                assert!(
+                    world.locks.owner(slot).end_with(waiting_request.number, crate::owner::VICTIM)
+                );
                 world.told.push(slot);
             }
-            (Some(wish), 1 | 2) if world.told.contains(&slot) => world.withdraw(slot, &wish),
-            (Some(wish), 1) if rng.chance(1, 4) => world.withdraw(slot, &wish),
+            (Some(waiting_request), 1 | 2) if world.told.contains(&slot) => {
+                world.withdraw(slot, &waiting_request)
+            }
+            (Some(waiting_request), 1) if rng.chance(1, 4) => {
+                world.withdraw(slot, &waiting_request)
+            }
             (Some(_), _) => {}
         }
         let now = world.look();
@@ -277,8 +284,9 @@ fn ten_thousand_wait_for_one_row_and_each_gets_it() {
     let mut guards: Vec<_> = (1..=WAITERS)
         .map(|slot| {
             world.ask(slot, Shape::WRITE);
-            let wish = world.waits(slot).expect("it waits");
-            let published = locks.publish(locks.owner(slot), &wish).expect("it is there");
+            let waiting_request = world.waits(slot).expect("it waits");
+            let published =
+                locks.publish(locks.owner(slot), &waiting_request).expect("it is there");
             published.map(Some).expect("no deadlock")
         })
         .collect();

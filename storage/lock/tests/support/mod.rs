@@ -3,7 +3,7 @@
 
 use base::{IndexId, Result};
 use lock::{
-    Beside, Granted, Inherited, Kind, LockInfo, Locks, Mode, Patience, Request, Shape, Target,
+    Granted, Inherited, Kind, LockInfo, Locks, Mode, OtherLocks, Patience, Request, Shape, Target,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,14 +96,14 @@ pub fn key(k: &str) -> Target<'_> {
 impl Session {
     fn request<'k>(&self, k: &'k str, shape: Shape, patience: Patience) -> Request<'k> {
         let (target, weight) = (key(k), self.weight);
-        let beside = Beside::default();
+        let others = OtherLocks::default();
         Request {
             target,
             shape,
             implicit: false,
             inherited: Inherited::Always,
             undo: weight,
-            beside,
+            others,
             patience,
         }
     }

@@ -27,7 +27,7 @@ const LIMIT: u64 = 2000;
 const LOOKS: usize = 8;
 
 /// See the module.
-pub(crate) struct Kept {
+pub(crate) struct DefinitionCache {
     limit: LocalAtomic<u64>,
     /// How many there are; written under the latch.
     count: SharedAtomic<u64, { class::DICT }>,
@@ -40,9 +40,9 @@ struct ByAge {
     names: BTreeMap<u64, Arc<NameEntry>>,
 }
 
-impl Default for Kept {
+impl Default for DefinitionCache {
     fn default() -> Self {
-        Kept {
+        DefinitionCache {
             limit: LocalAtomic::new(LIMIT),
             count: SharedAtomic::new(0),
             names: Mutex::new(&KEPT, ByAge::default()),
@@ -50,7 +50,7 @@ impl Default for Kept {
     }
 }
 
-impl Kept {
+impl DefinitionCache {
     /// `table_definition_cache`: it acts when a definition comes next.
     pub fn set_limit(&self, definitions: u64) {
         self.limit.store(definitions, Ordering::Relaxed);
@@ -120,8 +120,8 @@ impl Catalog {
     ) -> Result<(u64, Option<Arc<Definition>>), CatalogError> {
         let (version, found) = self.glance(entry)?;
         if let Some(definition) = &found {
-            entry.keep(definition, self.names().kept());
-            self.names().kept().trim();
+            entry.keep(definition, self.names().cache());
+            self.names().cache().trim();
         }
         Ok((version, found))
     }
