@@ -417,6 +417,14 @@ fn the_text_of_a_view_is_parsed_once_for_all_statements_and_sessions() {
     a.ask("CREATE OR REPLACE VIEW d.v AS SELECT id, c * 10 AS c FROM d.t");
     assert_eq!(b.ask("SELECT e FROM d.w WHERE id = 1"), ["21"], "the view's new version");
     assert_eq!(compiled(&mut b), before + 2);
+    // One of the server's own as well, and those that it reads.
+    a.ask("SELECT user FROM sys.user_summary");
+    let before = compiled(&mut a);
+    for n in 0..5 {
+        a.ask(&format!("SELECT user AS u{n} FROM sys.user_summary"));
+        b.ask(&format!("SELECT {n}, COUNT(*) FROM sys.user_summary"));
+    }
+    assert_eq!(compiled(&mut a), before);
 }
 
 /// Texts that are recognised by their beginning, and too long to be kept: one has not the plan of another.

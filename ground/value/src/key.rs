@@ -118,7 +118,7 @@ impl KeyPart {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn append_int(&self, ty: &ColumnType, value: &Datum<'_>, out: &mut Vec<u8>) -> bool {
         let (Some(bytes), Some(bits)) = (ty.kind.int_bytes(), crate::row::int_bits(ty, value))
         else {

@@ -19,11 +19,6 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Where it begins.
-    pub fn start(self) -> usize {
-        self.start
-    }
-
     fn range(self) -> Range<usize> {
         self.start..self.end
     }

@@ -73,18 +73,29 @@ pub fn eval<'v>(
     row: &Row<'v>,
     env: &mut dyn Environment,
 ) -> Result<Value<'v>, SqlError> {
-    if let Some(value) = plain(expr, row, env)? {
-        return Ok(Value::Datum(value));
-    }
     match expr {
         Expr::Call(site) => call(site, row, env),
-        _ => eval_other(expr, row, env),
+        expr => uncalled(expr, row, env),
+    }
+}
+
+/// The value of what is no call.
+#[inline(never)]
+fn uncalled<'v>(
+    expr: &'v Expr,
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Result<Value<'v>, SqlError> {
+    match plain(expr, row, env)? {
+        Some(value) => Ok(Value::Datum(value)),
+        None => eval_other(expr, row, env),
     }
 }
 
 /// The value of what most expressions are made of: it is borrowed or copied, never owned. `None`: the
 /// expression is something else.
-#[inline]
+// Nothing is put into memory to be given back where it stands in its caller.
+#[inline(always)]
 fn plain<'v>(
     expr: &'v Expr,
     row: &Row<'v>,

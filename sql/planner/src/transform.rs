@@ -177,7 +177,9 @@ fn merge_derived(outer: &mut Block, leaf: u16) -> bool {
     if !can_merge(outer, leaf) {
         return false;
     }
-    let null_row = outer.leaves[usize::from(leaf)].null_row;
+    let derived = &outer.leaves[usize::from(leaf)];
+    let (null_row, name) = (derived.null_row, derived.name.clone());
+    let called: Vec<String> = derived.columns.iter().map(|c| c.result.name.clone()).collect();
     let source =
         std::mem::replace(&mut outer.leaves[usize::from(leaf)].source, Source::Values(Vec::new()));
     let Source::Derived { block: mut inner, .. } = source else { return false };
@@ -208,7 +210,20 @@ fn merge_derived(outer: &mut Block, leaf: u16) -> bool {
     let mut leaves = std::mem::take(&mut inner.leaves);
     leaves.iter_mut().for_each(|l| l.null_row |= null_row);
     let mut leaves = leaves.into_iter();
-    if let Some(first) = leaves.next() {
+    if let Some(mut first) = leaves.next() {
+        if let Source::Set { inputs, .. } = &mut first.source
+            && first.name.starts_with('<')
+        {
+            // What a set operation makes has no names of its own.
+            first.name = name;
+            for (output, called) in outputs.iter().zip(called) {
+                if let Expr::Column(column) = output
+                    && let Some(own) = inputs[0].outputs.get_mut(usize::from(column.column))
+                {
+                    own.column.name = called;
+                }
+            }
+        }
         outer.leaves[usize::from(leaf)] = first;
     }
     outer.leaves.extend(leaves);

@@ -218,8 +218,14 @@ impl<'t> Encoder<'t> {
         frame: &Frame,
         found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
-        let start = found.add(before).start();
-        let prefix = self.prefix_from(parts, &range.equal, run, frame, found.bytes())?;
+        let start = found.bytes().len();
+        if !before.is_empty() {
+            found.add(before);
+        }
+        let prefix = match range.equal.is_empty() {
+            true => Prefix::Whole,
+            false => self.prefix_from(parts, &range.equal, run, frame, found.bytes())?,
+        };
         let key = found.key_from(start);
         match prefix {
             Prefix::Nothing => {}
@@ -340,9 +346,14 @@ impl<'t> Encoder<'t> {
         found: &mut KeyRanges,
     ) -> Result<(Bound<Key>, bool), SqlError> {
         let Some((value, inclusive)) = bound else { return Ok((Bound::Unbounded, false)) };
-        let value = run.eval(value, frame)?;
         let start = found.begin(before);
-        let part = append_bound(column, &value.get(), &*run.env, found.bytes());
+        let part = match run.parameter(value) {
+            Some(value) => append_bound(column, &value, &*run.env, found.bytes()),
+            None => {
+                let value = run.eval(value, frame)?;
+                append_computed_bound(column, &value.get(), &*run.env, found.bytes())
+            }
+        };
         let key = found.key_from(start);
         if part == Part::Exact {
             let end = if *inclusive { Bound::Included(key) } else { Bound::Excluded(key) };
@@ -370,6 +381,16 @@ fn append_bound(
         return append(column, value, env, key);
     }
     append((&KeyPart { prefix_chars: None, ..*spec }, ty), value, env, key)
+}
+
+#[inline(never)]
+fn append_computed_bound(
+    column: Column<'_>,
+    value: &Datum<'_>,
+    env: &dyn Environment,
+    key: &mut Vec<u8>,
+) -> Part {
+    append_bound(column, value, env, key)
 }
 
 /// Appends the key of a value of the column's kind; `false`: it has none.

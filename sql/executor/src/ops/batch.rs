@@ -1,4 +1,4 @@
-//! Rows of a table in batches, grouped and summed up.
+//! Rows of a table or of a nested query in batches, grouped and summed up.
 //!
 //! 1. A batch holds rows as they are stored: what is computed over all of them at once is one column of them at
 //!    a time ([`expr::vector`]); everything else sees them one by one, in their order. 2. Vectors are computed
@@ -7,12 +7,12 @@
 //!    bytes are equal keys: a row's group is that of the last row with the same bytes, if that is remembered.
 
 mod rows;
+mod source;
 
+use super::Run;
 use super::aggregate::State;
 use super::hash_group::{Groups, Pass};
-use super::read::ReadTable;
 use super::table::{KeyTable, hash};
-use super::{Operator, Run};
 use crate::SqlError;
 use expr::aggregate::vectors::{Accumulators, LEFT_OUT};
 use expr::aggregate::{AVG, AggregateCall, COUNT, MAX, MIN, SUM};
@@ -21,6 +21,7 @@ use expr::vector::Program;
 use expr::{Expr, Frame};
 use planner::query_plan::{Group, GroupStrategy};
 use rows::Batch;
+pub use source::Source;
 use std::sync::Arc;
 use value::{Datum, RowLayout};
 
@@ -72,10 +73,10 @@ impl Part {
     }
 }
 
-/// The rows of a table for a group above it, in batches.
+/// The rows of a table or a nested query for a group above it, in batches.
 pub struct Batches<'p> {
     group: &'p Group,
-    read: ReadTable<'p>,
+    source: Source<'p>,
     layout: Arc<RowLayout>,
     batch: Batch,
     /// Rows of the next batch.
@@ -92,6 +93,8 @@ pub struct Batches<'p> {
     groups: Vec<u32>,
     /// The next row of a batch that is gone through one by one.
     at: usize,
+    /// The source has shown its last row.
+    ended: bool,
 }
 
 /// What is computed over all rows of a batch at once, with a statement's parameters.
@@ -111,15 +114,20 @@ impl Vectors {
 }
 
 impl<'p> Batches<'p> {
-    /// For a group over the table's rows; `None`: they have to come one by one.
-    pub fn new(group: &'p Group, read: ReadTable<'p>, params: &[Datum<'_>]) -> Option<Batches<'p>> {
-        let layout = Arc::clone(read.layout());
-        let vectors = Vectors::of(group, (read.leaf(), &layout), params);
-        if vectors.parts.is_empty() {
-            return None;
+    /// For a group over these rows; the source comes back where they have to come one by one.
+    pub fn new(
+        group: &'p Group,
+        source: Source<'p>,
+        params: &[Datum<'_>],
+    ) -> Result<Batches<'p>, Source<'p>> {
+        let layout = Arc::clone(source.layout());
+        let vectors = Vectors::of(group, (source.leaf(), &layout), params);
+        let is_one_by_one = vectors.parts.iter().all(|part| *part == Part::Rows);
+        if vectors.parts.is_empty() || is_one_by_one && matches!(source, Source::Derived(_)) {
+            return Err(source);
         }
         let column = |e: &Expr| match e {
-            Expr::Column(Column { depth: 0, leaf, column }) if *leaf == read.leaf() => {
+            Expr::Column(Column { depth: 0, leaf, column }) if *leaf == source.leaf() => {
                 Some(usize::from(*column))
             }
             _ => None,
@@ -127,18 +135,19 @@ impl<'p> Batches<'p> {
         let keys: Option<Vec<usize>> = group.keys.iter().map(|key| column(&key.expr)).collect();
         let sorted = group.strategy == GroupStrategy::Sorted;
         let one_by_one =
-            vectors.parts.contains(&Part::Rows) || read.predicate().has_rest() || keys.is_none();
-        if sorted && (one_by_one || group.rollup) {
-            // What may complain must not be evaluated for rows that a LIMIT leaves out.
-            return None;
+            vectors.parts.contains(&Part::Rows) || source.predicate().has_rest() || keys.is_none();
+        // What may complain must not be evaluated for rows that a LIMIT leaves out.
+        let complains = one_by_one || matches!(source, Source::Derived(_));
+        if sorted && (complains || group.rollup) {
+            return Err(source);
         }
         let remembered = Remembered { none: sorted, ..Remembered::default() };
         let all_count = vectors.parts.iter().all(|part| *part == Part::Count);
-        let only_counts = all_count && group.keys.is_empty() && !read.predicate().has_rest();
+        let only_counts = all_count && group.keys.is_empty() && !source.predicate().has_rest();
         let (batch, rows_next, bytes_next, groups, at) = Default::default();
-        Some(Batches {
+        Ok(Batches {
             group,
-            read,
+            source,
             layout,
             batch,
             rows_next,
@@ -149,6 +158,7 @@ impl<'p> Batches<'p> {
             only_counts,
             groups,
             at,
+            ended: false,
         })
     }
 
@@ -158,7 +168,7 @@ impl<'p> Batches<'p> {
     /// Whatever the statement may end in.
     pub fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         if self.vectors.parts.is_empty() {
-            let rows = (self.read.leaf(), &*self.layout);
+            let rows = (self.source.leaf(), &*self.layout);
             self.vectors = Vectors::of(self.group, rows, run.st.params);
         }
         let sorted = self.group.strategy == GroupStrategy::Sorted;
@@ -166,21 +176,21 @@ impl<'p> Batches<'p> {
         self.bytes_next = BYTES_FIRST;
         self.batch.clear();
         self.remembered.clear();
-        self.at = 0;
-        self.read.open(run, frame)
+        (self.at, self.ended) = (0, false);
+        self.source.open(run, frame)
     }
 
     /// The statement is over: see [`Operator::close`].
     pub fn close(&mut self) {
         if !self.vectors.program.rest() {
-            self.vectors = Vectors { program: Program::new(self.read.leaf()), parts: Vec::new() };
+            self.vectors = Vectors { program: Program::new(self.source.leaf()), parts: Vec::new() };
         }
         self.batch.trim();
         self.remembered = Remembered { none: self.remembered.none, ..Remembered::default() };
         if self.groups.capacity() > GROUPS_SPARE_MAX {
             self.groups = Vec::new();
         }
-        self.read.close();
+        self.source.close();
     }
 
     /// Groups the next rows; `false`: there are no more.
@@ -195,18 +205,21 @@ impl<'p> Batches<'p> {
         frame: &mut Frame,
     ) -> Result<bool, SqlError> {
         let sorted = self.group.strategy == GroupStrategy::Sorted;
-        frame.leaves[usize::from(self.read.leaf())].null = false;
+        frame.leaves[usize::from(self.source.leaf())].null = false;
         if self.only_counts {
             return self.count(groups, pass, run, frame);
         }
         if sorted && self.at < self.batch.len() {
             return self.one_by_one(groups, pass, run, frame);
         }
+        if self.ended {
+            return Ok(false);
+        }
         self.batch.begin(self.rows_next, self.bytes_next);
         self.bytes_next = (self.bytes_next * BYTES_FACTOR).min(BYTES_MAX);
         self.rows_next = (self.rows_next * 2).min(ROWS_MAX);
         let batch = &mut self.batch;
-        self.read.pass(run, frame, &mut |row| batch.push(row))?;
+        self.ended = !self.source.pass(run, frame, &mut |row| batch.push(row))?;
         if self.batch.is_empty() {
             return Ok(false);
         }
@@ -235,9 +248,9 @@ impl<'p> Batches<'p> {
         groups: &mut Groups<'_>,
         pass: &mut Pass,
         run: &mut Run<'_>,
-        frame: &Frame,
+        frame: &mut Frame,
     ) -> Result<bool, SqlError> {
-        let rows = self.read.count_left(run)?;
+        let rows = self.source.count_left(run, frame)?;
         if rows > 0
             && let Some(number) = groups.number(pass, run, frame)?
         {
@@ -257,7 +270,7 @@ impl<'p> Batches<'p> {
         run: &mut Run<'_>,
         frame: &mut Frame,
     ) -> Result<bool, SqlError> {
-        let leaf = usize::from(self.read.leaf());
+        let leaf = usize::from(self.source.leaf());
         for row in self.batch.rows().skip(self.at) {
             let bytes = &mut frame.leaves[leaf].bytes;
             bytes.clear();
@@ -287,8 +300,8 @@ impl<'p> Batches<'p> {
         frame: &mut Frame,
         vectors: bool,
     ) -> Result<(), SqlError> {
-        let leaf = usize::from(self.read.leaf());
-        let (rest, calls) = (self.read.predicate().has_rest(), self.vectors.parts.len());
+        let leaf = usize::from(self.source.leaf());
+        let (rest, calls) = (self.source.predicate().has_rest(), self.vectors.parts.len());
         let by_row = |part: &Part| !vectors || *part == Part::Rows;
         let evaluates = rest || self.vectors.parts.iter().any(by_row);
         self.groups.clear();
@@ -307,7 +320,7 @@ impl<'p> Batches<'p> {
                 run.tick()?;
                 put(frame);
             }
-            if rest && !self.read.predicate().rest_holds(run, frame)? {
+            if rest && !self.source.predicate().rest_holds(run, frame)? {
                 self.groups.push(LEFT_OUT);
                 continue;
             }

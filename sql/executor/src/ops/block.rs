@@ -6,7 +6,7 @@
 
 use super::build::build;
 use super::cells::{Cells, made_layout};
-use super::stored::{pass_each, stored_column};
+use super::stored::{StoredLeaf, TakeRow, pass_each, stored_column};
 use super::subquery::{Runner, SubplanState};
 use super::{OUTPUTS_FEW, Operator, Run, Statement, trim};
 use crate::{Environment, RowSink, SqlError};
@@ -255,6 +255,68 @@ impl<'p> Block<'p> {
             cells.write(layout, outputs.len(), value, out)
         })?;
         Ok(found.is_some())
+    }
+
+    /// Shows the next rows of outputs, as rows of `layout`, until `take` has enough; `false`: there are no others.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub(super) fn pass_outputs(
+        &mut self,
+        by: (&Statement<'_>, &mut dyn Environment),
+        outer: Option<&Row<'_>>,
+        (layout, cells, out): (&RowLayout, &mut Cells, &mut Vec<u8>),
+        take: &mut TakeRow<'_>,
+    ) -> Result<bool, SqlError> {
+        let (outputs, given) = (&self.plan.outputs, self.given);
+        self.with(by, outer, |run, root, frame| {
+            let lies = |(leaf, own): StoredLeaf<'_>| {
+                given == Some(usize::from(leaf)) && own.lies_as(layout)
+            };
+            if root.stored().is_some_and(lies) {
+                return root.pass(run, frame, take);
+            }
+            while root.next(run, frame)? {
+                run.tick()?;
+                let leaf = given.map(|leaf| &frame.leaves[leaf]);
+                let enough = match leaf.filter(|l| !l.null && l.layout.lies_as(layout)) {
+                    Some(leaf) => take(&leaf.bytes),
+                    None => {
+                        let value = |n: usize| run.eval(&outputs[n].value.expr, frame);
+                        cells.write(layout, outputs.len(), value, out)?;
+                        take(out)
+                    }
+                };
+                if enough {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    /// Calls `f` with each of the next rows; with `opens`, begins anew.
+    ///
+    /// # Errors
+    /// Whatever the statement may end in; those of `f`.
+    pub(super) fn each(
+        &mut self,
+        by: (&Statement<'_>, &mut dyn Environment),
+        outer: Option<&Row<'_>>,
+        opens: bool,
+        mut f: impl FnMut(&mut Run<'_>, &Frame) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        self.begin();
+        self.with(by, outer, |run, root, frame| {
+            if opens {
+                root.open(run, frame)?;
+            }
+            while root.next(run, frame)? {
+                run.tick()?;
+                f(run, frame)?;
+            }
+            Ok(())
+        })
     }
 
     /// What the block gives.

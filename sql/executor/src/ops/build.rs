@@ -1,9 +1,9 @@
 //! From plan nodes to operators.
 
-use super::batch::Batches;
+use super::batch::{Batches, Source};
 use super::block::Block;
 use super::cells::Cells;
-use super::derived::{Derived, Leaf, Project, Shared, Values, Working};
+use super::derived::{Derived, Keep, Leaf, Project, Shared, Values, Working};
 use super::ends::Ends;
 use super::filter::{Filter, Limit, Nothing, One};
 use super::group::SortedGroup;
@@ -17,10 +17,9 @@ use super::measure::Measured;
 use super::merge::ReadMerged;
 use super::pack::Packer;
 use super::read::{ReadTable, ReadVirtual};
-use super::recursive::Recursive;
+use super::recursive::{Recursive, Unique, goes_on};
 use super::sets::{Distinct, Seen, SetLeaf, SetOp};
 use super::sort::Sort;
-use super::table::KeyTable;
 use super::tally;
 use super::window::Windows;
 use super::{Operator, Statement};
@@ -84,11 +83,15 @@ impl<'p> Builder<'_, 'p> {
 
     fn node(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
         let operator = self.operator(node, again)?;
-        self.temporary.set(self.temporary.get() + u64::from(tally::is_temporary(node)));
+        self.count_temporary(node);
         Ok(match &self.st.measures {
             Some(_) => Box::new(Measured::new(operator, node)),
             None => operator,
         })
+    }
+
+    fn count_temporary(&self, node: &Node) {
+        self.temporary.set(self.temporary.get() + u64::from(tally::is_temporary(node)));
     }
 
     fn operator(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
@@ -156,7 +159,7 @@ impl<'p> Builder<'_, 'p> {
             && distinct.iter().all(is_sorted);
         if merges {
             // It still is what MySQL has a temporary table for.
-            self.temporary.set(self.temporary.get() + u64::from(tally::is_temporary(input)));
+            self.count_temporary(input);
         }
         if merges { (all, true) } else { (input, false) }
     }
@@ -182,14 +185,9 @@ impl<'p> Builder<'_, 'p> {
             Node::Virtual { leaf, table, filter } => {
                 Box::new(ReadVirtual::new(*leaf, table, filter.as_ref(), frame))
             }
-            Node::Derived { leaf, query, lateral, filter } => Box::new(Derived {
-                leaf: Leaf::new(*leaf, filter.as_ref(), frame),
-                block: self.block(query, again)?,
-                keep: again && !*lateral && query.outer_depth == 0,
-                rows: None,
-                at: 0,
-                cells: Cells::default(),
-            }),
+            Node::Derived { leaf, query, lateral, filter } => {
+                Box::new(self.derived((*leaf, query, *lateral), filter.as_ref(), again)?)
+            }
             Node::Shared { leaf, shared, filter, .. } => Box::new(Shared {
                 leaf: Leaf::new(*leaf, filter.as_ref(), frame),
                 shared: *shared,
@@ -198,7 +196,6 @@ impl<'p> Builder<'_, 'p> {
             Node::Working { leaf, recursion, filter, .. } => Box::new(Working {
                 leaf: Leaf::new(*leaf, filter.as_ref(), frame),
                 recursion: *recursion,
-                at: 0,
             }),
             Node::Values { leaf, rows } => Box::new(Values {
                 leaf: Leaf::new(*leaf, None, frame),
@@ -223,13 +220,11 @@ impl<'p> Builder<'_, 'p> {
             let reads = group.ends.iter().map(|read| self.read(read));
             return Ok(Box::new(Ends::new(group, reads.collect(), self.frame)));
         }
-        let input = match self.batches(group) {
-            Some(batches) => Input::Batches(Box::new(batches)),
-            None if group.strategy == GroupStrategy::Sorted => {
-                let input = self.node(&group.input, again)?;
+        let input = match self.group_input(group, again)? {
+            Input::Rows(input) if group.strategy == GroupStrategy::Sorted => {
                 return Ok(Box::new(SortedGroup::new(group, input, self.frame)));
             }
-            None => Input::Rows(self.node(&group.input, again)?),
+            input => input,
         };
         let packer = self.packer(&group.input.leaves());
         Ok(Box::new(HashGroup::new(group, input, packer, self.frame)))
@@ -240,20 +235,48 @@ impl<'p> Builder<'_, 'p> {
         ReadTable::new(read, leaf, self.st, self.frame)
     }
 
-    /// The batches of a group over a table. Where operators are measured each stands for itself.
-    fn batches(&self, group: &'p Group) -> Option<Batches<'p>> {
-        match &group.input {
+    /// The rows of a group: in batches over a table or a nested query. Where operators are measured each stands for itself.
+    fn group_input(&self, group: &'p Group, again: bool) -> Result<Input<'p>, SqlError> {
+        let source = match &group.input {
             Node::Read(read)
                 if self.st.lock_of(read).is_none()
                     && self.st.measures.is_none()
                     && !matches!(read.access, ReadAccess::Merge(_) | ReadAccess::Groups(_)) =>
             {
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                let read = self.read(read);
-                (!leaf.keyed).then(|| Batches::new(group, read, self.st.params)).flatten()
+                (!leaf.keyed).then(|| Source::Table(self.read(read)))
+            }
+            Node::Derived { leaf, query, lateral, filter }
+                if self.st.measures.is_none() && group.strategy != GroupStrategy::Sorted =>
+            {
+                self.count_temporary(&group.input);
+                let derived = self.derived((*leaf, query, *lateral), filter.as_ref(), again)?;
+                Some(Source::Derived(derived))
             }
             _ => None,
-        }
+        };
+        let Some(source) = source else { return self.node(&group.input, again).map(Input::Rows) };
+        Ok(match Batches::new(group, source, self.st.params) {
+            Ok(batches) => Input::Batches(Box::new(batches)),
+            Err(source) => Input::Rows(source.into_operator()),
+        })
+    }
+
+    fn derived(
+        &self,
+        (leaf, query, lateral): (u16, &'p QueryPlan, bool),
+        filter: Option<&'p Expr>,
+        again: bool,
+    ) -> Result<Derived<'p>, SqlError> {
+        Ok(Derived {
+            leaf: Leaf::new(leaf, filter, self.frame),
+            block: self.block(query, again)?,
+            keep: Keep::of(query, again && !lateral && query.outer_depth == 0),
+            rows: None,
+            at: 0,
+            cells: Cells::default(),
+            row: Vec::new(),
+        })
     }
 
     fn join(&self, node: &'p Node, again: bool) -> Result<Box<dyn Operator + 'p>, SqlError> {
@@ -298,12 +321,15 @@ impl<'p> Builder<'_, 'p> {
                     leaf: self.set_leaf(*leaf),
                     recursion: *recursion,
                     seeds: self.blocks(seeds, again)?,
-                    steps: self.blocks(steps, true)?,
-                    distinct: *distinct,
+                    steps: self
+                        .blocks(steps, true)?
+                        .into_iter()
+                        .zip(steps.iter().map(goes_on))
+                        .collect(),
+                    opened: false,
+                    unique: distinct.then(Unique::default),
                     name: &self.plan.leaves[usize::from(*leaf)].name,
                     columns,
-                    table: KeyTable::default(),
-                    charge: None,
                     rows: None,
                     at: 0,
                     rounds: 0,

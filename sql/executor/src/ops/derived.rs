@@ -2,11 +2,14 @@
 
 use super::block::Block;
 use super::cells::{Cells, made_layout};
+use super::pushed_predicate::PushedPredicate;
 use super::store::RowStore;
-use super::{Operator, Run, Statement};
+use super::stored::TakeRow;
+use super::{Operator, Run, Statement, trim};
 use crate::{Environment, SqlError};
-use expr::{Expr, Frame, Row};
+use expr::{Expr, Frame, Row, damaged};
 use instrument::{Counter, count};
+use planner::query_plan::QueryPlan;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,14 +19,15 @@ use value::RowLayout;
 pub struct Leaf<'p> {
     number: usize,
     layout: Arc<RowLayout>,
-    filter: Option<&'p Expr>,
+    predicate: PushedPredicate<'p>,
 }
 
 impl<'p> Leaf<'p> {
     /// A leaf of the block, whose rows must satisfy `filter`.
     pub fn new(number: u16, filter: Option<&'p Expr>, frame: &Frame) -> Leaf<'p> {
-        let number = usize::from(number);
-        Leaf { number, layout: Arc::clone(&frame.leaves[number].layout), filter }
+        let layout = Arc::clone(&frame.leaves[usize::from(number)].layout);
+        let predicate = PushedPredicate::new(filter, number, &layout);
+        Leaf { number: usize::from(number), layout, predicate }
     }
 
     /// How its rows lie.
@@ -36,8 +40,21 @@ impl<'p> Leaf<'p> {
         (0..).take_while(|n| self.layout.column_type(*n).is_some()).count()
     }
 
-    pub(super) fn open(&self, frame: &mut Frame) {
+    pub(super) fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         frame.leaves[self.number].layout = Arc::clone(&self.layout);
+        self.predicate.open(run, frame)
+    }
+
+    /// The statement is over.
+    pub(super) fn close(&mut self) {
+        self.predicate.close();
+    }
+
+    /// Whether the filter lets the leaf's row pass.
+    fn passes(&self, run: &mut Run<'_>, frame: &Frame) -> Result<bool, SqlError> {
+        let bytes = &frame.leaves[self.number].bytes;
+        Ok(self.predicate.holds(bytes).map_err(damaged)?
+            && self.predicate.rest_holds(run, frame)?)
     }
 
     /// The leaf's row, to be filled.
@@ -59,7 +76,7 @@ impl<'p> Leaf<'p> {
             run.tick()?;
             rows.get(*at, self.row(frame))?;
             *at += 1;
-            if run.passes(self.filter, frame)? {
+            if self.passes(run, frame)? {
                 return Ok(true);
             }
         }
@@ -88,26 +105,110 @@ pub fn collect(
     Ok(rows)
 }
 
+/// Whether all rows of a nested query are there before the first one is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// They come as they are wanted.
+    No,
+    /// They are the same each time, and wanted more than once.
+    Once,
+    /// It assigns to variables, which who is around may read: made anew at each opening.
+    EachTime,
+}
+
+impl Keep {
+    /// Of a query that may be opened again with the same rows, if that is `again`.
+    pub fn of(query: &QueryPlan, again: bool) -> Keep {
+        match query.outputs.iter().any(|o| assigns(&o.value.expr)) {
+            _ if again => Keep::Once,
+            true => Keep::EachTime,
+            false => Keep::No,
+        }
+    }
+}
+
+fn assigns(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |e| found |= matches!(e, Expr::AssignUserVar(..)));
+    found
+}
+
 /// The rows of a nested query.
 pub struct Derived<'p> {
     pub(super) leaf: Leaf<'p>,
     pub(super) block: Block<'p>,
-    /// Its rows are the same each time, and wanted more than once.
-    pub(super) keep: bool,
+    pub(super) keep: Keep,
     pub(super) rows: Option<RowStore>,
     pub(super) at: usize,
     pub(super) cells: Cells,
+    /// A row that is shown.
+    pub(super) row: Vec<u8>,
+}
+
+impl<'p> Derived<'p> {
+    /// The leaf it fills.
+    pub(super) fn leaf(&self) -> u16 {
+        self.leaf.number as u16
+    }
+
+    /// How its rows lie.
+    pub(super) fn layout(&self) -> &Arc<RowLayout> {
+        &self.leaf.layout
+    }
+
+    /// What its rows must satisfy.
+    pub(super) fn predicate(&self) -> &PushedPredicate<'p> {
+        &self.leaf.predicate
+    }
+
+    /// Shows the next rows that pass the tests where they lie: as [`Operator::pass`].
+    ///
+    /// # Errors
+    /// Whatever the statement may end in.
+    pub(super) fn pass(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        take: &mut TakeRow<'_>,
+    ) -> Result<bool, SqlError> {
+        let (predicate, mut failed) = (&self.leaf.predicate, None);
+        let mut take = |row: &[u8]| match predicate.holds(row) {
+            Ok(holds) => holds && take(row),
+            Err(error) => {
+                failed = Some(damaged(error));
+                true
+            }
+        };
+        let more = match &mut self.rows {
+            None => {
+                let outer = run.row(frame);
+                let made = (&*self.leaf.layout, &mut self.cells, &mut self.row);
+                self.block.pass_outputs((run.st, &mut *run.env), Some(&outer), made, &mut take)?
+            }
+            Some(rows) => loop {
+                if self.at >= rows.len() {
+                    break false;
+                }
+                run.tick()?;
+                self.at += 1;
+                if take(rows.look(self.at - 1, &mut self.row)?) {
+                    break true;
+                }
+            },
+        };
+        failed.map_or(Ok(more), Err)
+    }
 }
 
 impl Operator for Derived<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
+        self.leaf.open(run, frame)?;
         self.at = 0;
         let row = run.row(frame);
-        if !self.keep {
+        if self.keep == Keep::No {
             return self.block.open(run.st, &mut *run.env, Some(&row));
         }
-        if self.rows.is_none() {
+        if self.rows.is_none() || self.keep == Keep::EachTime {
             let layout = &self.leaf.layout;
             let rows = collect(&mut self.block, (run.st, &mut *run.env), Some(&row), layout)?;
             self.rows = Some(rows);
@@ -131,7 +232,7 @@ impl Operator for Derived<'_> {
                 &mut bytes,
             )?;
             *self.leaf.row(frame) = bytes;
-            if !found || run.passes(self.leaf.filter, frame)? {
+            if !found || self.leaf.passes(run, frame)? {
                 return Ok(found);
             }
         }
@@ -139,6 +240,8 @@ impl Operator for Derived<'_> {
 
     fn close(&mut self) {
         self.rows = None;
+        trim(&mut self.row);
+        self.leaf.close();
         self.block.close();
     }
 }
@@ -152,7 +255,7 @@ pub struct Shared<'p> {
 
 impl Operator for Shared<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
+        self.leaf.open(run, frame)?;
         self.at = 0;
         shared_rows(run.st, run.env, self.shared).map(|_| ())
     }
@@ -169,13 +272,15 @@ impl Operator for Shared<'_> {
             rows.get(self.at, self.leaf.row(frame))?;
             self.at += 1;
             drop(rows);
-            if run.passes(self.leaf.filter, frame)? {
+            if self.leaf.passes(run, frame)? {
                 return Ok(true);
             }
         }
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self) {
+        self.leaf.close();
+    }
 }
 
 fn shared_rows(
@@ -198,23 +303,42 @@ fn shared_rows(
 pub struct Working<'p> {
     pub(super) leaf: Leaf<'p>,
     pub(super) recursion: usize,
-    pub(super) at: usize,
+}
+
+impl Working<'_> {
+    /// The next row of the round, in the leaf.
+    fn take(&self, st: &Statement<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let working = st.working.borrow();
+        match working.get(self.recursion) {
+            Some(Some(rows)) => rows.borrow_mut().next(self.leaf.row(frame)),
+            _ => Ok(false),
+        }
+    }
 }
 
 impl Operator for Working<'_> {
-    fn open(&mut self, _: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
-        self.at = 0;
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(run, frame)?;
+        if let Some(Some(rows)) = run.st.working.borrow().get(self.recursion) {
+            rows.borrow_mut().rewind();
+        }
         Ok(())
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
-        let rows = run.st.working.borrow().get(self.recursion).cloned().flatten();
-        let Some(rows) = rows else { return Ok(false) };
-        self.leaf.next_of(&mut rows.borrow_mut(), &mut self.at, run, frame)
+        // The filter may hold another recursion.
+        while self.take(run.st, frame)? {
+            run.tick()?;
+            if self.leaf.passes(run, frame)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self) {
+        self.leaf.close();
+    }
 }
 
 /// VALUES ROW(...), ROW(...).
@@ -226,8 +350,8 @@ pub struct Values<'p> {
 }
 
 impl Operator for Values<'_> {
-    fn open(&mut self, _: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
+    fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        self.leaf.open(run, frame)?;
         self.at = 0;
         Ok(())
     }
@@ -255,7 +379,7 @@ pub struct Project<'p> {
 
 impl Operator for Project<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
+        self.leaf.open(run, frame)?;
         self.input.open(run, frame)
     }
 

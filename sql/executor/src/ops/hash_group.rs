@@ -1,6 +1,6 @@
 //! GROUP BY: one group, and groups in a hash table.
 //!
-//! 1. Rows come one by one, or in batches where they come from a table and numbers are summed up
+//! 1. Rows come one by one, or in batches where they come from a table or a nested query and numbers are summed up
 //!    ([`super::batch`]); the groups and their order are the same. 2. Beyond the limit the groups that are there
 //!    go on; rows of others go to temporary files by their hash, and each file is grouped afterwards. 3. Of
 //!    batches whose rows come with equal keys side by side only the groups of one are kept: all but the last
@@ -28,7 +28,7 @@ const LEAST_GROUPS: usize = 256;
 pub enum Input<'p> {
     /// An operator.
     Rows(Box<dyn Operator + 'p>),
-    /// A table, many rows at once.
+    /// A table or a nested query, many rows at once.
     Batches(Box<Batches<'p>>),
 }
 

@@ -26,7 +26,7 @@ pub struct JsonTable<'p> {
 
 impl Operator for JsonTable<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        self.leaf.open(frame);
+        self.leaf.open(run, frame)?;
         self.at = 0;
         let mut rows = RowStore::new(run.st);
         let document = run.eval(&self.document.expr, frame)?.into_owned();

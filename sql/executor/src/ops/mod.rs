@@ -118,6 +118,9 @@ fn trim(buffer: &mut Vec<u8>) {
     }
 }
 
+/// The rows of a recursion's round; they change places with those of the next one.
+pub type WorkingRows = RefCell<Box<RowStore>>;
+
 /// What all blocks of a statement share while it runs.
 pub struct Statement<'s> {
     /// The engine's client.
@@ -131,7 +134,7 @@ pub struct Statement<'s> {
     /// Rows of the shared queries that have run.
     pub kept: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
     /// Rows that recursions added last, by the recursion's number.
-    pub working: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
+    pub working: RefCell<Vec<Option<WorkingRows>>>,
     /// Memory.
     pub budget: Arc<Budget>,
     /// Rows looked at.
@@ -208,7 +211,7 @@ impl<'s> Statement<'s> {
 #[derive(Default)]
 pub struct Rest {
     kept: Vec<Option<Rc<RefCell<RowStore>>>>,
-    working: Vec<Option<Rc<RefCell<RowStore>>>>,
+    working: Vec<Option<WorkingRows>>,
     ticks: u64,
 }
 
@@ -260,6 +263,15 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// The value of a parameter: no row is needed for it, and nothing is owned.
+    #[inline]
+    pub fn parameter(&self, expr: &Expr) -> Option<Datum<'r>> {
+        match expr {
+            Expr::Param(n) => Some(self.st.params.get(*n).copied().unwrap_or_default()),
+            _ => None,
+        }
+    }
+
     /// Evaluates an expression over the frame.
     ///
     /// # Errors
@@ -269,9 +281,8 @@ impl<'r> Run<'r> {
     where
         'r: 'v,
     {
-        // No row is needed for it.
-        if let Expr::Param(n) = expr {
-            return Ok(Value::Datum(self.st.params.get(*n).copied().unwrap_or_default()));
+        if let Some(value) = self.parameter(expr) {
+            return Ok(Value::Datum(value));
         }
         let row = self.row(frame);
         expr::eval(expr, &row, &mut *self.env)

@@ -93,6 +93,14 @@ impl BlockNames<'_> {
                 let name = &self.plan.leaves.get(usize::from(leaf))?.name;
                 query.outputs.get(column).map(|o| quoted(["", name, &o.column.name]))
             }
+            Node::SetOp { leaf: own, inputs, .. } if *own == leaf => {
+                let name = &self.plan.leaves.get(usize::from(leaf))?.name;
+                let output = inputs.first()?.outputs.get(column);
+                // One that no nested query's name was given to has columns without names, too.
+                output
+                    .filter(|_| !name.starts_with('<'))
+                    .map(|o| quoted(["", name, &o.column.name]))
+            }
             Node::Working { leaf: own, columns, .. } if *own == leaf => {
                 let name = &self.plan.leaves.get(usize::from(leaf))?.name;
                 columns.get(column).map(|c| quoted(["", name, c]))

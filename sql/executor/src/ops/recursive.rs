@@ -1,11 +1,13 @@
 //! Recursive common table expressions.
 //!
 //! 1. The seeds alone decide the columns. A step's values are stored in them as INSERT stores values: what does not fit
-//!    is an error in strict mode, and cut otherwise.
+//!    is an error in strict mode, and cut otherwise. 2. The rows of a round and those of the next one lie in two stores that
+//!    change places; a step reads the former to their end. One that [`goes_on`] stays open from round to round.
 
 use super::block::Block;
 use super::sets::SetLeaf;
 use super::store::RowStore;
+use super::stored::{StoredLeaf, TakeRow};
 use super::table::{KeyTable, hash};
 use super::{Operator, Run, Statement};
 use crate::ExecError;
@@ -13,8 +15,8 @@ use crate::memory::Charge;
 use crate::{Environment, SqlError};
 use catalog::ColumnDef;
 use expr::{Frame, OwnedDatum, Row, Typed, Value};
+use planner::query_plan::{Node, QueryPlan};
 use std::cell::RefCell;
-use std::rc::Rc;
 use value::types::NOT_FIXED;
 use value::{ColumnType, Datum, Kind};
 
@@ -23,75 +25,105 @@ pub struct Recursive<'p> {
     pub(super) leaf: SetLeaf,
     pub(super) recursion: usize,
     pub(super) seeds: Vec<Block<'p>>,
-    pub(super) steps: Vec<Block<'p>>,
-    pub(super) distinct: bool,
+    /// Those that work with the rows of the round before, and whether each [`goes_on`].
+    pub(super) steps: Vec<(Block<'p>, bool)>,
+    /// The steps are open.
+    pub(super) opened: bool,
+    /// UNION DISTINCT.
+    pub(super) unique: Option<Unique>,
     /// The table's name and columns, as the seeds make them.
     pub(super) name: &'p str,
     pub(super) columns: &'p [ColumnDef],
-    pub(super) table: KeyTable,
-    pub(super) charge: Option<Charge>,
     /// The rows of the present round.
-    pub(super) rows: Option<RowStore>,
+    pub(super) rows: Option<Box<RowStore>>,
     pub(super) at: usize,
     pub(super) rounds: u64,
     /// More of them than `cte_max_recursion_depth` are an error.
     pub(super) rounds_max: u64,
 }
 
-impl<'p> Recursive<'p> {
-    /// Adds the rows of the seeds, or of the steps, to `found`.
-    fn round(
+impl Recursive<'_> {
+    /// Adds the rows of the seeds to `found`.
+    fn seed(
         &mut self,
-        (seeds, mut found): (bool, RowStore),
+        found: &mut RowStore,
         run: &mut Run<'_>,
         frame: &mut Frame,
-    ) -> Result<RowStore, SqlError> {
-        let blocks = if seeds { &mut self.seeds } else { &mut self.steps };
-        for block in blocks {
+    ) -> Result<(), SqlError> {
+        for block in &mut self.seeds {
             let row: Row<'_> = run.row(frame);
             block.open(run.st, &mut *run.env, Some(&row))?;
-            loop {
-                let pulled = match seeds {
-                    true => self.leaf.pull(block, run, frame)?,
-                    false => {
-                        pull_stored(&mut self.leaf, block, (self.name, self.columns), run, frame)?
-                    }
-                };
-                if !pulled {
-                    break;
+            while self.leaf.pull(block, run, frame)? {
+                let row = self.leaf.row(frame);
+                if self.unique.as_mut().map_or(Ok(true), |u| u.add(&mut self.leaf, row, run.st))? {
+                    found.push(run.st, row)?;
                 }
-                if self.distinct {
-                    self.leaf.make_key(frame)?;
-                    let new = self.table.insert(self.leaf.key(), hash(self.leaf.key())).1;
-                    let charge = self.charge.get_or_insert_with(|| run.st.budget.charge());
-                    charge.set(self.table.bytes());
-                    charge.check()?;
-                    if !new {
-                        continue;
-                    }
-                }
-                found.push(run.st, self.leaf.row(frame))?;
             }
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// Adds the rows of the steps over those of the round before to `found`.
+    fn step(
+        &mut self,
+        found: &mut RowStore,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+    ) -> Result<(), SqlError> {
+        let Self { leaf, steps, unique, columns, name, opened, recursion, .. } = self;
+        let mut bytes = std::mem::take(leaf.row_mut(frame));
+        for (block, goes_on) in steps {
+            // Each of them works with all rows of the round.
+            if let Some(Some(rows)) = run.st.working.borrow().get(*recursion) {
+                rows.borrow_mut().rewind();
+            }
+            let (row, outputs) = (run.row(frame), block.outputs());
+            let opens = !(*opened && *goes_on);
+            block.each((run.st, &mut *run.env), Some(&row), opens, |run, frame| {
+                let value = |n: usize| {
+                    let Typed { expr, ty, .. } = &outputs[n].value;
+                    let value = run.eval(expr, frame)?;
+                    stored(value, ty, name, &columns[n], run.env)
+                };
+                leaf.write(columns.len().min(outputs.len()), value, &mut bytes)?;
+                if unique.as_mut().map_or(Ok(true), |u| u.add(leaf, &bytes, run.st))? {
+                    found.push(run.st, &bytes)?;
+                }
+                Ok(())
+            })?;
+        }
+        *opened = true;
+        *leaf.row_mut(frame) = bytes;
+        Ok(())
+    }
+
+    /// Goes to the next round when the rows of one are given out; `false`: there are no more.
+    fn go_on(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
+        let Some(given) = self.rows.take().filter(|rows| rows.len() > 0) else {
+            return Ok(false);
+        };
+        self.check_rounds()?;
+        let mut found = self.set_working(given, run.st);
+        self.step(&mut found, run, frame)?;
+        self.rows = Some(found);
+        self.at = 0;
+        Ok(true)
     }
 
     /// The rows that were given out last are those that the steps work with; answers a store for those that come.
-    fn set_working(&self, rows: RowStore, st: &Statement<'_>) -> RowStore {
+    fn set_working(&self, mut rows: Box<RowStore>, st: &Statement<'_>) -> Box<RowStore> {
         let mut working = st.working.borrow_mut();
         if working.len() <= self.recursion {
-            working.resize(self.recursion + 1, None);
+            working.resize_with(self.recursion + 1, || None);
         }
         // Nobody reads the rows of the round before any more.
-        if let Some(before) = &working[self.recursion]
-            && let Ok(mut place) = before.try_borrow_mut()
-        {
-            let mut emptied = std::mem::replace(&mut *place, rows);
-            emptied.clear();
-            return emptied;
+        if let Some(before) = &mut working[self.recursion] {
+            std::mem::swap(before.get_mut(), &mut rows);
+            rows.clear();
+            return rows;
         }
-        working[self.recursion] = Some(Rc::new(RefCell::new(rows)));
-        RowStore::new(st)
+        working[self.recursion] = Some(RefCell::new(rows));
+        Box::new(RowStore::new(st))
     }
 
     fn check_rounds(&mut self) -> Result<(), SqlError> {
@@ -106,14 +138,17 @@ impl<'p> Recursive<'p> {
 impl Operator for Recursive<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         self.leaf.open(frame);
-        self.table.clear();
-        (self.at, self.rounds) = (0, 0);
+        if let Some(unique) = &mut self.unique {
+            unique.table.clear();
+        }
+        (self.at, self.rounds, self.opened) = (0, 0, false);
         self.rounds_max = match run.env.system_variable(false, "cte_max_recursion_depth") {
             Ok(OwnedDatum::UInt(n)) => n,
             Ok(OwnedDatum::Int(n)) => n.max(0) as u64,
             _ => 1000,
         };
-        let rows = self.round((true, RowStore::new(run.st)), run, frame)?;
+        let mut rows = Box::new(RowStore::new(run.st));
+        self.seed(&mut rows, run, frame)?;
         self.rows = Some(rows);
         Ok(())
     }
@@ -127,45 +162,83 @@ impl Operator for Recursive<'_> {
                 self.at += 1;
                 return Ok(true);
             }
-            let Some(given) = self.rows.take().filter(|rows| rows.len() > 0) else {
+            if !self.go_on(run, frame)? {
                 return Ok(false);
-            };
-            self.check_rounds()?;
-            let emptied = self.set_working(given, run.st);
-            self.rows = Some(self.round((false, emptied), run, frame)?);
-            self.at = 0;
+            }
+        }
+    }
+
+    fn stored(&self) -> Option<StoredLeaf<'_>> {
+        Some(self.leaf.stored())
+    }
+
+    fn pass(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: &mut Frame,
+        take: &mut TakeRow<'_>,
+    ) -> Result<bool, SqlError> {
+        loop {
+            let Some(rows) = &mut self.rows else { return Ok(false) };
+            while self.at < rows.len() {
+                run.tick()?;
+                self.at += 1;
+                if take(rows.look(self.at - 1, self.leaf.row_mut(frame))?) {
+                    return Ok(true);
+                }
+            }
+            if !self.go_on(run, frame)? {
+                return Ok(false);
+            }
         }
     }
 
     fn close(&mut self) {
-        self.table = KeyTable::default();
-        (self.charge, self.rows) = (None, None);
-        let blocks = self.seeds.iter_mut().chain(&mut self.steps);
-        blocks.for_each(|block| block.close());
+        if let Some(unique) = &mut self.unique {
+            *unique = Unique::default();
+        }
+        self.rows = None;
+        let steps = self.steps.iter_mut().map(|(block, _)| block);
+        self.seeds.iter_mut().chain(steps).for_each(|block| block.close());
     }
 }
 
-/// Pulls a step's next row into the leaf, its values stored in the columns of the table of that name.
-fn pull_stored(
-    leaf: &mut SetLeaf,
-    block: &mut Block<'_>,
-    (table, columns): (&str, &[ColumnDef]),
-    run: &mut Run<'_>,
-    frame: &mut Frame,
-) -> Result<bool, SqlError> {
-    run.tick()?;
-    let mut bytes = std::mem::take(leaf.row_mut(frame));
-    let (row, outputs) = (run.row(frame), block.outputs());
-    let found = block.next_with((run.st, &mut *run.env), Some(&row), |run, frame| {
-        let value = |n: usize| {
-            let Typed { expr, ty, .. } = &outputs[n].value;
-            let value = run.eval(expr, frame)?;
-            stored(value, ty, table, &columns[n], run.env)
-        };
-        leaf.write(columns.len().min(outputs.len()), value, &mut bytes)
-    })?;
-    *leaf.row_mut(frame) = bytes;
-    Ok(found.is_some())
+/// The rows of UNION DISTINCT that were there already.
+#[derive(Default)]
+pub struct Unique {
+    table: KeyTable,
+    charge: Option<Charge>,
+}
+
+impl Unique {
+    /// Adds a row of the leaf; `false`: it is there already.
+    fn add(
+        &mut self,
+        leaf: &mut SetLeaf,
+        row: &[u8],
+        st: &Statement<'_>,
+    ) -> Result<bool, SqlError> {
+        let key = leaf.key_of(row)?;
+        let is_new = self.table.insert(key, hash(key)).1;
+        let charge = self.charge.get_or_insert_with(|| st.budget.charge());
+        charge.set(self.table.bytes());
+        charge.check()?;
+        Ok(is_new)
+    }
+}
+
+/// Whether a step that gives no more rows may be asked again when there are other ones to work with, instead of being opened
+/// again: nothing in it keeps rows but those of a join's inner side, which is opened for each row.
+pub(super) fn goes_on(step: &QueryPlan) -> bool {
+    let mut node = &step.root;
+    loop {
+        node = match node {
+            Node::Working { .. } => return true,
+            Node::Filter { input, .. } | Node::Project { input, .. } => input,
+            Node::Join { outer, .. } => outer,
+            _ => return false,
+        }
+    }
 }
 
 /// Whether a column has a value as it is, whatever the session.

@@ -7,6 +7,7 @@ use super::block::Block;
 use super::cells::Cells;
 use super::keys::Rule;
 use super::pack::Packer;
+use super::stored::StoredLeaf;
 use super::table::{KeyTable, hash};
 use super::{Operator, Run, Statement, trim};
 use crate::SqlError;
@@ -231,9 +232,9 @@ impl SetLeaf {
         self.cells.write(&self.layout, count, value, out)
     }
 
-    /// The key that was made last.
-    pub(super) fn key(&self) -> &[u8] {
-        &self.key
+    /// The leaf, and how its rows lie.
+    pub(super) fn stored(&self) -> StoredLeaf<'_> {
+        (self.number as u16, &self.layout)
     }
 
     /// The bytes of the leaf's row.
@@ -248,13 +249,17 @@ impl SetLeaf {
 
     /// Makes the key of the leaf's row.
     pub(super) fn make_key(&mut self, frame: &Frame) -> Result<(), SqlError> {
+        self.key_of(&frame.leaves[self.number].bytes).map(drop)
+    }
+
+    /// The key of a row of the leaf.
+    pub(super) fn key_of(&mut self, bytes: &[u8]) -> Result<&[u8], SqlError> {
         self.key.clear();
-        let bytes = &frame.leaves[self.number].bytes;
         for (column, rule) in self.rules.iter().enumerate() {
             let value = self.layout.decode(bytes, column).map_err(damaged)?;
             rule.append(&value, false, &mut self.key);
         }
-        Ok(())
+        Ok(&self.key)
     }
 
     pub(super) fn open(&self, frame: &mut Frame) {

@@ -21,6 +21,8 @@ pub struct RowStore {
     spilled: u64,
     /// Where each row begins, and where the last one ends.
     starts: Vec<u64>,
+    /// The next row of who reads them in order.
+    next: usize,
     file: Option<SpillFile>,
     reader: Option<SpillReader>,
     charge: Charge,
@@ -33,6 +35,7 @@ impl RowStore {
             memory: Vec::new(),
             spilled: 0,
             starts: vec![0],
+            next: 0,
             file: None,
             reader: None,
             charge: st.budget.charge(),
@@ -47,6 +50,7 @@ impl RowStore {
         }
         self.starts.truncate(1);
         self.starts.shrink_to(STARTS_SPARE_MAX);
+        self.next = 0;
         (self.spilled, self.file, self.reader) = (0, None, None);
         self.charge.set(0);
     }
@@ -88,14 +92,51 @@ impl RowStore {
         Ok(())
     }
 
+    /// Puts the next row into `out` (cleared first); `false`: there is none, and `out` stays.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn next(&mut self, out: &mut Vec<u8>) -> Result<bool, SqlError> {
+        if self.next >= self.len() {
+            return Ok(false);
+        }
+        self.get(self.next, out)?;
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// The next row is the first one again.
+    pub fn rewind(&mut self) {
+        self.next = 0;
+    }
+
+    /// Row `n` where it lies, or in `out` (cleared first).
+    ///
+    /// # Errors
+    /// As [`RowStore::get`].
+    pub fn look<'r>(&'r mut self, n: usize, out: &'r mut Vec<u8>) -> Result<&'r [u8], SqlError> {
+        let (start, end) = self.place(n)?;
+        if start >= self.spilled {
+            let (start, end) = (start - self.spilled, end - self.spilled);
+            return Ok(&self.memory[start as usize..end as usize]);
+        }
+        self.get(n, out)?;
+        Ok(out)
+    }
+
+    fn place(&self, n: usize) -> Result<(u64, u64), SqlError> {
+        match (self.starts.get(n), self.starts.get(n + 1)) {
+            (Some(&start), Some(&end)) => Ok((start, end)),
+            _ => Err(super::internal("a kept row that is not there")),
+        }
+    }
+
     /// Puts row `n` into `out` (cleared first).
     ///
     /// # Errors
     /// There is no such row; those of the disk.
     pub fn get(&mut self, n: usize, out: &mut Vec<u8>) -> Result<(), SqlError> {
-        let (Some(&start), Some(&end)) = (self.starts.get(n), self.starts.get(n + 1)) else {
-            return Err(super::internal("a kept row that is not there"));
-        };
+        let (start, end) = self.place(n)?;
         out.clear();
         if start >= self.spilled {
             let (start, end) = (start - self.spilled, end - self.spilled);

@@ -128,6 +128,13 @@ fn check_body(name: &str, body: &QueryBody, united: bool) -> Result<(), SqlError
             if direct != 1 || all != 1 {
                 return Err(more_than_once(name));
             }
+            if select.options.straight_join {
+                let first = select.from.first().and_then(leftmost);
+                if !first.is_some_and(|table| is_named(table, name)) {
+                    let own = select.from.iter().find_map(|table| called(name, table));
+                    return Err(second_in_join(own.unwrap_or(name)));
+                }
+            }
             match united {
                 false => Err(not_united()),
                 true if select.options.distinct => Err(unordered()),
@@ -168,9 +175,13 @@ fn in_from(name: &str, table: &TableRef) -> Result<usize, SqlError> {
         TableRef::Table(factor) => usize::from(is_named(&factor.name, name)),
         TableRef::Join(join) => {
             let (left, right) = (in_from(name, &join.left)?, in_from(name, &join.right)?);
-            if join.kind == JoinKind::Left && right > 0 || join.kind == JoinKind::Right && left > 0
-            {
-                return Err(second_in_join(name));
+            let second = match join.kind {
+                JoinKind::Left | JoinKind::Straight if right > 0 => Some(&join.right),
+                JoinKind::Right if left > 0 => Some(&join.left),
+                _ => None,
+            };
+            if let Some(second) = second {
+                return Err(second_in_join(called(name, second).unwrap_or(name)));
             }
             left + right
         }
@@ -183,6 +194,28 @@ fn in_from(name: &str, table: &TableRef) -> Result<usize, SqlError> {
         }
         TableRef::Derived { .. } | TableRef::JsonTable(_) => 0,
     })
+}
+
+/// The table that FROM names first, if it is one.
+fn leftmost(table: &TableRef) -> Option<&ObjectName> {
+    match table {
+        TableRef::Table(factor) => Some(&factor.name),
+        TableRef::Join(join) => leftmost(&join.left),
+        TableRef::List(list) => list.first().and_then(leftmost),
+        TableRef::Derived { .. } | TableRef::JsonTable(_) => None,
+    }
+}
+
+/// What FROM calls the table.
+fn called<'t>(name: &str, table: &'t TableRef) -> Option<&'t str> {
+    match table {
+        TableRef::Table(factor) if is_named(&factor.name, name) => {
+            Some(factor.alias.as_deref().unwrap_or(&factor.name.name))
+        }
+        TableRef::Join(join) => called(name, &join.left).or_else(|| called(name, &join.right)),
+        TableRef::List(list) => list.iter().find_map(|table| called(name, table)),
+        TableRef::Table(_) | TableRef::Derived { .. } | TableRef::JsonTable(_) => None,
+    }
 }
 
 /// Counts references to a common table expression.
