@@ -467,7 +467,7 @@ impl Writer<'_> {
             locker.owner.inherit_all();
         }
         let has = || self.engine.locks().has(locker.owner, target, shape);
-        (busy != TrxId::NONE || !has()).then(|| NeededLock::on(target, shape, busy).to_keep())
+        (busy != TrxId::NONE || !has()).then(|| NeededLock::on(target, shape, busy).and_keep())
     }
 
     /// What this transaction has written is a possible duplicate of what it inserts: it is locked, as by InnoDB, with a

@@ -43,7 +43,7 @@ impl NeededLock {
     }
 
     /// The same, to be kept when it is free.
-    pub fn to_keep(self) -> NeededLock {
+    pub fn and_keep(self) -> NeededLock {
         NeededLock { keep: true, ..self }
     }
 

@@ -244,14 +244,14 @@ impl<'p> Builder<'_, 'p> {
                     && !matches!(read.access, ReadAccess::Merge(_) | ReadAccess::Groups(_)) =>
             {
                 let leaf = &self.plan.leaves[usize::from(read.leaf)];
-                (!leaf.keyed).then(|| Source::Table(self.read(read)))
+                (!leaf.keyed).then(|| Source::Table(Box::new(self.read(read))))
             }
             Node::Derived { leaf, query, lateral, filter }
                 if self.st.measures.is_none() && group.strategy != GroupStrategy::Sorted =>
             {
                 self.count_temporary(&group.input);
                 let derived = self.derived((*leaf, query, *lateral), filter.as_ref(), again)?;
-                Some(Source::Derived(derived))
+                Some(Source::Derived(Box::new(derived)))
             }
             _ => None,
         };

@@ -12,17 +12,17 @@ use value::RowLayout;
 /// An operator that fills one leaf, and shows its rows where they lie.
 pub enum Source<'p> {
     /// A stored table.
-    Table(ReadTable<'p>),
+    Table(Box<ReadTable<'p>>),
     /// A nested query.
-    Derived(Derived<'p>),
+    Derived(Box<Derived<'p>>),
 }
 
 impl<'p> Source<'p> {
     /// The operator that it is.
     pub fn into_operator(self) -> Box<dyn Operator + 'p> {
         match self {
-            Source::Table(read) => Box::new(read),
-            Source::Derived(derived) => Box::new(derived),
+            Source::Table(read) => read,
+            Source::Derived(derived) => derived,
         }
     }
 
