@@ -14,6 +14,7 @@
 mod bench;
 mod fuzz;
 mod guards;
+mod lanes;
 mod modules;
 mod mutants;
 mod packages;

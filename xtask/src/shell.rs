@@ -103,6 +103,29 @@ pub fn run_counting(command: &mut Command) -> Result<(Tally, bool), String> {
     Ok((tally, status.success()))
 }
 
+/// As [`run_counting`], with all that was written as one text, for one that runs beside others.
+pub fn run_collecting(command: &mut Command) -> Result<(String, Tally, bool), String> {
+    let shown = format!("{command:?}");
+    let (read, write) = std::io::pipe().map_err(|e| format!("{shown}: {e}"))?;
+    let again = write.try_clone().map_err(|e| format!("{shown}: {e}"))?;
+    let child = command.stdout(write).stderr(again).spawn();
+    let mut child = child.map_err(|e| format!("{shown}: {e}"))?;
+    // The command's ends of the pipe are closed with it.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let (mut tally, mut output) = (Tally::default(), String::new());
+    for line in BufReader::new(read).split(b'\n') {
+        let line = line.map_err(|e| format!("{shown}: {e}"))?;
+        let line = String::from_utf8_lossy(&line);
+        if let Some(one) = Tally::from_line(&line) {
+            tally.add(one);
+        }
+        output.push_str(&line);
+        output.push('\n');
+    }
+    let status = child.wait().map_err(|e| format!("{shown}: {e}"))?;
+    Ok((output, tally, status.success()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +137,14 @@ mod tests {
         let all = Tally { passed: 12, failed: 3, skipped: 1, unable: 0 };
         assert_eq!(Tally::from_line(line), Some(all));
         assert_eq!(Tally::from_line("running 3 tests"), None);
+    }
+
+    #[test]
+    fn what_was_written_is_collected_and_counted() {
+        let said = "echo 'test result: ok. 2 passed; 1 failed; 0 ignored'; echo why >&2; exit 1";
+        let (output, tally, good) = run_collecting(Command::new("sh").args(["-c", said])).unwrap();
+        assert!(!good && output.ends_with("\nwhy\n"), "{output}");
+        assert_eq!((tally.passed, tally.failed), (2, 1));
     }
 
     #[test]

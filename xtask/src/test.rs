@@ -3,10 +3,13 @@
 //! 1. rustfmt and clippy (lints are errors), 2. the release binary, 3. every unit, golden, litmus,
 //!    crash and end-to-end test with `count-shared` on, 4. the loom models in their own target folder.
 //!
+//! What counts or times what a server does runs alone, first. Of the others half is waiting: those of the server as a whole run beside
+//! those of the crates and the models, whose output comes in one piece at the end ([`lanes`]).
+//!
 //! The end-to-end tests find the release binary through `LIMPID_BINARY`.
 
 use crate::shell::{self, Tally};
-use crate::{packages, tidy};
+use crate::{lanes, packages, tidy};
 use std::fmt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -44,19 +47,34 @@ pub fn run(filter: &[String]) -> Result<(), String> {
     let harnesses = ["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"];
     shell::run(cargo(&harnesses).arg("--no-run"))?;
     phases.end("build of the tests");
-    let mut tests = cargo(&harnesses);
-    tests.env("LIMPID_BINARY", shell::root().join("target/release/limpid"));
-    // The hot path's test then fails where it would otherwise skip a part.
-    tests.env("LIMPID_COUNT_SHARED", "1");
-    if !filter.is_empty() {
-        tests.arg("--").args(filter);
+    let lane = |selection: &[String]| {
+        let mut tests = cargo(&harnesses);
+        tests.args(selection);
+        tests.env("LIMPID_BINARY", shell::root().join("target/release/limpid"));
+        // The hot path's test then fails where it would otherwise skip a part.
+        tests.env("LIMPID_COUNT_SHARED", "1");
+        if !filter.is_empty() {
+            tests.arg("--").args(filter);
+        }
+        tests
+    };
+    let lanes = lanes::find()?;
+    let (mut tally, mut good) = shell::run_counting(&mut lane(&lanes.alone))?;
+    phases.end("tests alone");
+    let beside = [lane(&lanes.crates), lane(&["--doc".into()]), models_command()];
+    let beside = std::thread::spawn(move || beside.map(|mut c| shell::run_collecting(&mut c)));
+    let whole = shell::run_counting(&mut lane(&lanes.whole));
+    let beside = beside.join().map_err(|_| "the tests of the crates panicked")?;
+    for outcome in beside {
+        let (output, tally_beside, good_beside) = outcome?;
+        println!("{output}");
+        tally.add(tally_beside);
+        good &= good_beside;
     }
-    let (mut tally, mut good) = shell::run_counting(&mut tests)?;
-    phases.end("tests");
-    let (model_tally, models_good) = run_models()?;
-    phases.end("models");
-    tally.add(model_tally);
-    good &= models_good;
+    let (tally_whole, good_whole) = whole?;
+    tally.add(tally_whole);
+    good &= good_whole;
+    phases.end("other tests and models");
     println!("\n{phases}");
     close(tally, good, start)
 }
@@ -93,11 +111,11 @@ impl fmt::Display for Phases {
 /// The loom models alone.
 pub fn models() -> Result<(), String> {
     let start = Instant::now();
-    let (tally, good) = run_models()?;
+    let (tally, good) = shell::run_counting(&mut models_command())?;
     close(tally, good, start)
 }
 
-fn run_models() -> Result<(Tally, bool), String> {
+fn models_command() -> Command {
     let mut command = cargo(&["test", "--release", "--test", "models"]);
     for name in MODEL_CRATES {
         command.args(["-p", name]);
@@ -105,7 +123,7 @@ fn run_models() -> Result<(Tally, bool), String> {
     command
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", shell::root().join("target/loom"));
-    shell::run_counting(&mut command)
+    command
 }
 
 /// Prints the closing lines; an error unless all is well and something ran.

@@ -27,7 +27,9 @@ impl Core {
         let level = if query_only { sync::KILL_QUERY } else { sync::KILL_CONNECTION };
         if id == self.env.link.id {
             // MySQL interrupts the KILL itself.
-            self.reply.closing = !query_only;
+            if !query_only {
+                self.reply.close();
+            }
             return Err(SqlError::Storage(base::Error::Killed));
         }
         if let Some((user, is_system)) = self.env.server.registry.user_of(id) {

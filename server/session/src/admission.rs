@@ -74,7 +74,7 @@ impl Core {
             self.env.server.came(self.identity.peer.address(), Came::Refused(error.parts().0));
         }
         self.send_error(error);
-        self.reply.closing = true;
+        self.reply.close();
     }
 
     fn admit(&mut self, login: Login, changing: bool) -> Result<(), SqlError> {

@@ -29,7 +29,7 @@ struct Keeper<'a> {
 
 impl RowSink for Keeper<'_> {
     fn header(&mut self, columns: &[ResultColumn]) -> Result<(), SqlError> {
-        let kept: Vec<ResultColumn> = columns.iter().map(ResultColumn::kept_aside).collect();
+        let kept: Vec<ResultColumn> = columns.iter().map(ResultColumn::as_materialized).collect();
         let metadata = self.rows.metadata;
         reply::column_count(self.out, kept.len(), metadata);
         for column in kept.iter().filter(|_| metadata.is_sent()) {
@@ -135,7 +135,7 @@ impl Core {
                     *place = Some(cursor);
                 }
             }
-            Err(_) if self.reply.closing => {}
+            Err(_) if self.reply.is_closing() => {}
             Err(error) => self.send_error(&error),
         }
     }
@@ -151,7 +151,9 @@ impl Core {
         for _ in 0..rows {
             let killed = self.client.slot().kill_level();
             if killed != 0 {
-                self.reply.closing = killed == sync::KILL_CONNECTION;
+                if killed == sync::KILL_CONNECTION {
+                    self.reply.close();
+                }
                 return Err(SqlError::Storage(base::Error::Killed));
             }
             if !cursor.rows.next_packet(&mut packet)? {
@@ -163,7 +165,9 @@ impl Core {
                 count(Counter::BytesSent, self.reply.out.len() as u64);
                 let sent = net.send(self.reply.out.bytes());
                 self.reply.out.clear();
-                self.reply.closing = sent.is_err();
+                if sent.is_err() {
+                    self.reply.close();
+                }
                 sent.map_err(|_| SessionError::CannotSend)?;
             }
         }

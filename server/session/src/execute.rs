@@ -69,14 +69,14 @@ impl Core {
                 // KILL CONNECTION came while it ran: the client is told, not answered.
                 self.reply.withdraw(written);
                 self.send_error(&SqlError::Storage(base::Error::Killed));
-                self.reply.closing = true;
+                self.reply.close();
                 false
             }
             (Err(error), _) | (_, Err(error)) => {
                 self.reply.withdraw(written);
                 if written.gone || killed {
                     // A client whose connection was killed finds it closed.
-                    self.reply.closing = true;
+                    self.reply.close();
                 } else {
                     self.send_error(error);
                 }

@@ -114,7 +114,7 @@ pub struct Login {
     pub account: Option<Arc<Account>>,
     /// The client gave a password.
     pub used_password: bool,
-    /// What the client says of itself: names and values, see [`kept_attributes`].
+    /// What the client says of itself: names and values, see [`attributes_of`].
     pub attributes: Vec<(String, String)>,
     /// The level of zstd that the client asks for.
     pub zstd_level: Option<u8>,
@@ -129,7 +129,7 @@ pub struct Login {
 pub const DEFAULT_PLUGIN: Plugin = Plugin::CachingSha2;
 
 /// The first of a client's attributes for which there is room; what is lost is counted in an attribute of its own.
-fn kept_attributes(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
+fn attributes_of(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // Each has its length before it.
     let size = |(name, value): &handshake::Attribute<'_>| name.len() + value.len() + 2;
@@ -218,7 +218,7 @@ impl Login {
                 *caps = r.caps;
                 let sent =
                     handshake::attributes(r.attributes).map_err(|_| SessionError::BadHandshake)?;
-                self.attributes = kept_attributes(&sent);
+                self.attributes = attributes_of(&sent);
                 self.zstd_level = r.zstd_level;
                 let collation = u16::from(r.collation);
                 self.begin(r.user, r.schema, collation, r.plugin, r.auth, server, out)
@@ -253,7 +253,7 @@ impl Login {
         let collation = c.collation.unwrap_or(self.collation);
         self.account = None;
         if let Ok(sent) = handshake::attributes(c.attributes) {
-            self.attributes = kept_attributes(&sent);
+            self.attributes = attributes_of(&sent);
         }
         self.begin(c.user, c.schema, collation, c.plugin, c.auth, server, out)
     }

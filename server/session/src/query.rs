@@ -56,7 +56,7 @@ impl Core {
             self.events.is_of(parsed.kind.counter);
             self.take_digest_of_parsed(text, parsed.digest.take());
             let went_well = self.run_text(parsed, net);
-            if !more || !went_well || self.reply.closing {
+            if !more || !went_well || self.reply.is_closing() {
                 self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
             }

@@ -143,7 +143,7 @@ struct Taking<'s> {
 impl Taking<'_> {
     fn sample(&mut self, seen: Seen, digests: &mut Digests) -> SessionSample {
         let text = String::from_utf8_lossy(&seen.text);
-        let kept = kept_text(&text);
+        let kept = sampled_text(&text);
         let digest = digests.of(&seen.text);
         let state = if seen.sleeps { "" } else { self.state(&seen, &text) };
         let transaction_ns = (seen.transaction_us != 0)
@@ -197,7 +197,7 @@ impl Taking<'_> {
                 about.map_or((live.object, None), |(number, object)| (number, Some(object)))
             }
             name if name == sync::waits::ROW_LOCK.class().name() => {
-                (live.object, self.wanted_row(seen.number))
+                (live.object, self.sampled_row(seen.number))
             }
             _ => (live.object, None),
         };
@@ -205,7 +205,7 @@ impl Taking<'_> {
     }
 
     /// The table and index of which a session waits for a row.
-    fn wanted_row(&mut self, slot: usize) -> Option<WaitObject> {
+    fn sampled_row(&mut self, slot: usize) -> Option<WaitObject> {
         let locks = self.server.engine.locks();
         let index = locks.wanted(locks.owner(slot))?;
         let catalog = &self.server.catalog;
@@ -220,7 +220,7 @@ impl Taking<'_> {
 }
 
 /// The beginning of a text, without passwords.
-fn kept_text(text: &str) -> Box<[u8]> {
+fn sampled_text(text: &str) -> Box<[u8]> {
     let frequent = ["SELECT", "INSERT", "UPDATE", "DELETE", "COMMIT"];
     let hidden = match frequent.contains(&&*states::verb(text)) {
         true => None,

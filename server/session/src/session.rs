@@ -387,7 +387,7 @@ impl Session {
                     return Next::Compress(algorithm);
                 }
             }
-            if core.reply.closing {
+            if core.reply.is_closing() {
                 return Next::Close;
             }
             if core.identity.takes_commands() {
@@ -445,7 +445,7 @@ impl Core {
             FrameError::TooLarge => SqlError::from(SessionError::PacketTooLarge),
             FrameError::OutOfOrder => SqlError::from(SessionError::PacketsOutOfOrder),
         });
-        self.reply.closing = true;
+        self.reply.close();
     }
 
     fn command(&mut self, payload: &[u8], net: &mut dyn Net) {
@@ -500,7 +500,7 @@ impl Core {
             self.env.diagnostics.clear();
         }
         match command {
-            Command::Quit => self.reply.closing = true,
+            Command::Quit => self.reply.close(),
             Command::InitDb(name) => {
                 count(Counter::Questions, 1);
                 count(Counter::ComChangeDb, 1);

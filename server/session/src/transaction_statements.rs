@@ -74,7 +74,9 @@ impl Core {
             }
             false => self.take_characteristics(),
         }
-        self.reply.closing |= release && ended.is_ok();
+        if release && ended.is_ok() {
+            self.reply.close();
+        }
         ended
     }
 

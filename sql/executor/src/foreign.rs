@@ -13,7 +13,7 @@ mod place;
 pub mod text;
 
 use crate::write::compute::RowShape;
-use crate::write::encode::{self, encode};
+use crate::write::encode;
 use crate::write::{RowChange, Version};
 use crate::{Context, SqlError};
 use catalog::{ForeignKeyDef, FullName, Referential, TableRef};
@@ -287,8 +287,7 @@ impl ForeignKeys {
         }
         let mut bytes = Vec::new();
         let shape = RowShape::of(context.tables, referring.child)?;
-        shape.complete((&[], 1), &mut new, &mut bytes, context.env)?;
-        encode(table.layout(), &new, &mut bytes)?;
+        shape.finish((&[], 1), &mut new, &mut bytes, context.env)?;
         let change =
             RowChange::Update { key, before: row, after: &bytes, version: Version::Locked };
         match change.make_timed(referring.child, context.client, context.tables) {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use value::Datum;
 
 /// The state of rights in which no session is.
-const NOT_ASKED: u32 = u32::MAX;
+const UNCHECKED: u32 = u32::MAX;
 
 /// A compiled statement of one session.
 pub struct Prepared {
@@ -48,7 +48,7 @@ impl Prepared {
     /// The session's use of a program whose tables it has opened.
     pub(crate) fn of(program: Arc<Program>) -> Prepared {
         let (program, place) = (Own::new(program), Place::default());
-        let allowed_in = Cell::new(NOT_ASKED);
+        let allowed_in = Cell::new(UNCHECKED);
         Prepared { program, place, retyped: None, announced: false, used: Use::Shown, allowed_in }
     }
 
@@ -154,7 +154,7 @@ impl Prepared {
     pub fn take_over(&mut self, other: Prepared) {
         self.count_again();
         (self.program, self.retyped) = (other.program, None);
-        self.allowed_in.set(NOT_ASKED);
+        self.allowed_in.set(UNCHECKED);
     }
 
     /// A statement that was prepared is prepared again, as its tables have changed. That more is known of their rows counts
@@ -181,7 +181,7 @@ impl Prepared {
         let made = Program::compile(&self.program.statement, context, open)?;
         let digest = self.program.digest.clone();
         (self.program, self.retyped) = (Own::new(made.digested(digest)), None);
-        self.allowed_in.set(NOT_ASKED);
+        self.allowed_in.set(UNCHECKED);
         Ok(())
     }
 

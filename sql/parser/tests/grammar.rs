@@ -8,11 +8,11 @@
 use parser::{ErrorKind, SqlMode, parse};
 
 fn node(sql: &str) -> Result<String, String> {
+    let variant = |shown: String| shown.chars().take_while(|c| c.is_alphanumeric()).collect();
     match parse(sql.as_bytes(), SqlMode::DEFAULT) {
         Ok(parser::ast::Statement::Unsupported(what)) => Ok(format!("1235 {}", what.construct)),
-        Ok(statement) => {
-            Ok(format!("{statement:?}").chars().take_while(|c| c.is_alphanumeric()).collect())
-        }
+        Ok(parser::ast::Statement::Ddl(ddl)) => Ok(variant(format!("{ddl:?}"))),
+        Ok(statement) => Ok(variant(format!("{statement:?}"))),
         Err(error) => Err(error.near(sql.as_bytes()).into_owned()),
     }
 }

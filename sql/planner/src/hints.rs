@@ -44,7 +44,7 @@ pub struct IndexChoice {
     /// Indexes that may be read together with others.
     pub merge: Allowed,
     /// INDEX_MERGE: whatever `optimizer_switch` says, and rather than one of them.
-    pub merge_wanted: bool,
+    pub merge_forced: bool,
     /// Rows are not kept in a hash table: NO_BNL.
     pub no_hash: bool,
     /// A derived table or view is not merged into the query around it: NO_MERGE.
@@ -359,13 +359,13 @@ impl BlockHint {
 
     /// Narrows the indexes of a table; what USE, FORCE and IGNORE INDEX say no longer counts.
     fn narrow(&self, choice: &mut IndexChoice, def: &TableDef, known: &[String], all: bool) {
-        let IndexChoice { join, order, no_range, merge, merge_wanted, .. } = choice;
+        let IndexChoice { join, order, no_range, merge, merge_forced, .. } = choice;
         let scopes: &mut [&mut Allowed] = match question(self.name) {
             "INDEX" => &mut [join, order],
             "JOIN_INDEX" => &mut [join],
             "ORDER_INDEX" | "GROUP_INDEX" => &mut [order],
             "INDEX_MERGE" => {
-                *merge_wanted |= self.name == "INDEX_MERGE";
+                *merge_forced |= self.name == "INDEX_MERGE";
                 &mut [merge]
             }
             "RANGE_OPTIMIZATION" => {

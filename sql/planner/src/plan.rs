@@ -66,10 +66,10 @@ impl ResultColumn {
 
     /// The column of a temporary table that keeps its values.
     #[must_use]
-    pub fn kept_aside(&self) -> ResultColumn {
+    pub fn as_materialized(&self) -> ResultColumn {
         let kept = self.org_table.is_empty();
         let again = self.kept || !kept;
-        let ty = if again { self.ty } else { crate::resolve::kept_type(self.ty) };
+        let ty = if again { self.ty } else { crate::resolve::materialized_type(self.ty) };
         let keys = KeyFlags { no_default: self.keys.no_default, ..KeyFlags::default() };
         ResultColumn { ty, kept, keys, null_literal: false, ..self.clone() }
     }

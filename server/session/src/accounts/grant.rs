@@ -60,14 +60,14 @@ impl Core {
             return Err(SessionError::GrantAsOfLevel.into());
         }
         let level = level?;
-        let wanted = wanted(&grant.privileges);
-        if level != Level::Global || !wanted.is_empty() {
-            self.may_grant(&level, wanted, &[])?;
+        let requested = requested(&grant.privileges);
+        if level != Level::Global || !requested.is_empty() {
+            self.may_grant(&level, requested, &[])?;
         }
         let accounts = self.all_accounts();
         let restrictions = self.restrictions_of(&accounts, grant)?;
         if grant.to.iter().any(|to| accounts.find(&self.account_name(to)).is_none()) {
-            self.may_grant_under(&restrictions, wanted)?;
+            self.may_grant_under(&restrictions, requested)?;
             return Err(SessionError::GrantCreatesNoUser.into());
         }
         let mut listed = listed(&grant.privileges, &level)?;
@@ -165,15 +165,6 @@ impl Core {
             }
             Ok(())
         })
-    }
-
-    pub(super) fn warn_unknown(&mut self, name: &AccountName) {
-        let error = SqlError::from(SessionError::AuthorizationIdMissing(&name.user));
-        self.env.warn_of(WarningLevel::Warning, &error);
-    }
-
-    pub(super) fn warn_missing(&mut self, error: &SqlError) {
-        self.env.warn_of(WarningLevel::Warning, error);
     }
 
     fn grant_proxy(&mut self, proxied: &ast::Account, grant: &Grant) -> Result<(), SqlError> {
@@ -275,15 +266,15 @@ impl Core {
     fn may_grant(
         &self,
         level: &Level,
-        wanted: Privileges,
+        requested: Privileges,
         dynamic: &[&str],
     ) -> Result<(), SqlError> {
         let rights = &self.env.login.rights;
-        let only_dynamic = !dynamic.is_empty() && wanted.is_empty();
-        let wanted = wanted | Privileges::GRANT;
+        let only_dynamic = !dynamic.is_empty() && requested.is_empty();
+        let requested = requested | Privileges::GRANT;
         match level {
             Level::Global => {
-                if !only_dynamic && !rights.global().has(wanted) {
+                if !only_dynamic && !rights.global().has(requested) {
                     return Err(self.denied_with_password());
                 }
                 let all = rights.of_schema("mysql").has(Privileges::UPDATE);
@@ -295,11 +286,11 @@ impl Core {
             Level::Schema(schema) if is_information_schema(schema) => {
                 Err(rights.denied_schema("information_schema").into())
             }
-            Level::Schema(schema) => Ok(rights.check_schema(schema, wanted)?),
+            Level::Schema(schema) => Ok(rights.check_schema(schema, requested)?),
             Level::Table((schema, _)) if is_information_schema(schema) => {
                 Err(rights.denied_schema("information_schema").into())
             }
-            Level::Table((schema, table)) => Ok(rights.check_table(schema, table, wanted)?),
+            Level::Table((schema, table)) => Ok(rights.check_table(schema, table, requested)?),
         }
     }
 
@@ -349,7 +340,7 @@ impl Core {
 }
 
 /// The static privileges that a statement names, wherever they may be granted.
-fn wanted(list: &[Privilege]) -> Privileges {
+fn requested(list: &[Privilege]) -> Privileges {
     let set = |one: &Privilege| match one {
         Privilege::Named(name, _) => Privileges::named(name),
         Privilege::All | Privilege::Role(_) => None,

@@ -20,7 +20,7 @@ pub(crate) use passwords::send_made;
 
 use crate::core::Core;
 use crate::errors::SessionError;
-use access::{Account, AccountName, Accounts, Denied};
+use access::{Account, AccountName, Accounts, Denied, Privileges};
 use executor::{Environment, SqlError, WarningLevel};
 use parser::ast;
 use std::sync::Arc;
@@ -76,6 +76,22 @@ impl Core {
             ast::Account::Named { user, host } => AccountName::new(user, host),
             ast::Account::Current => self.env.login.rights.name.clone(),
         }
+    }
+
+    /// Those that have CREATE USER, or may write the `mysql` schema.
+    fn check_create_user(&self) -> Result<(), SqlError> {
+        Ok(self.env.login.rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?)
+    }
+
+    /// IGNORE UNKNOWN USER.
+    fn warn_unknown(&mut self, name: &AccountName) {
+        let error = SqlError::from(SessionError::AuthorizationIdMissing(&name.user));
+        self.env.warn_of(WarningLevel::Warning, &error);
+    }
+
+    /// IF EXISTS.
+    fn warn_missing(&mut self, error: &SqlError) {
+        self.env.warn_of(WarningLevel::Warning, error);
     }
 
     fn all_accounts(&self) -> Arc<Accounts> {

@@ -175,11 +175,6 @@ impl Core {
         }
     }
 
-    /// Those that have CREATE USER, or may write the `mysql` schema.
-    pub(super) fn check_create_user(&self) -> Result<(), SqlError> {
-        Ok(self.env.login.rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?)
-    }
-
     /// SET PASSWORD; the password that was made.
     pub(crate) fn set_password(&mut self, set: &SetPassword) -> Result<Vec<Made>, SqlError> {
         self.change_accounts(|core, accounts, changes| {

@@ -2,6 +2,7 @@
 //!
 //! 1. An error replaces what was written of a statement's result, unless part of it has been sent. 2. The last packet
 //! of an answer carries the session's status and its count of warnings as they are then.
+//! 3. Once the connection is to end nothing changes that.
 
 use crate::env::Env;
 use crate::net::Net;
@@ -20,8 +21,7 @@ pub(crate) struct Reply {
     pub out: Outbox,
     /// Column types of the result being sent; reused.
     pub codes: Vec<ColumnCode>,
-    /// QUIT, SHUTDOWN or a lost client: the connection ends with this answer.
-    pub closing: bool,
+    closing: bool,
     /// Rows sent, and errors, of the statement that runs.
     rows_sent: u64,
     errors: u64,
@@ -61,6 +61,17 @@ impl Reply {
     pub fn new() -> Reply {
         let (out, codes) = (Outbox::new(), Vec::new());
         Reply { out, codes, closing: false, rows_sent: 0, errors: 0 }
+    }
+
+    /// QUIT, SHUTDOWN, a killed connection or a lost client: the connection ends with this answer.
+    pub fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// See [`Reply::close`].
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.closing
     }
 
     /// Counts a row that is sent by other ways than [`Reply::rows`].

@@ -211,7 +211,7 @@ fn create_as(
     let mut rows = SelectedRows::new(&def, &names)?;
     let env = &mut *context.env;
     let fill = &mut |client: &mut Client, table: &Table| -> Result<(), SqlError> {
-        while selection.next_kept()? {
+        while selection.next_buffered()? {
             rows.insert(&selection.values(names.len())?, (client, table), env)?;
         }
         settled.verify(client, &def, table, &def.name)

@@ -83,7 +83,7 @@ impl<'p> Selection<'p> {
     /// As [`Selection::read_all`].
     pub fn next(&mut self, context: &mut Context<'_>) -> Result<bool, SqlError> {
         if self.kept.is_some() {
-            return self.next_kept();
+            return self.next_buffered();
         }
         read_for_change(self.used, context, |context| {
             let st = self.statement(context.client, context.tables);
@@ -97,7 +97,7 @@ impl<'p> Selection<'p> {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn next_kept(&mut self) -> Result<bool, SqlError> {
+    pub fn next_buffered(&mut self) -> Result<bool, SqlError> {
         let Some((rows, at)) = &mut self.kept else { return Ok(false) };
         let more = *at < rows.len();
         if more {

@@ -148,20 +148,17 @@ impl<'t> Encoder<'t> {
             if spec.prefix_chars.is_some() && ty.collation.cut() != Cut::Keeps {
                 return Ok(self.shorter());
             }
-            let value = run.eval(&part.value, frame)?;
-            let value = value.get();
-            if value.is_null() && part.null_safe {
-                if !ty.nullable {
-                    return Ok(Prefix::Nothing);
+            let prefix = match run.parameter(&part.value) {
+                Some(value) => append_equal(column, (&value, part.null_safe), &*run.env, key),
+                None => {
+                    let value = run.eval(&part.value, frame)?;
+                    append_equal(column, (&value.get(), part.null_safe), &*run.env, key)
                 }
-                put(column, Datum::Null, key);
-                continue;
-            }
-            match append(column, &value, &*run.env, key) {
-                Part::Never => return Ok(Prefix::Nothing),
-                Part::Near if is_number(&value) => return Ok(Prefix::Nothing),
-                Part::Near | Part::Open => return Ok(self.shorter()),
-                Part::Exact => {}
+            };
+            match prefix {
+                Prefix::Whole => {}
+                Prefix::Shorter => return Ok(self.shorter()),
+                Prefix::Nothing => return Ok(Prefix::Nothing),
             }
         }
         Ok(Prefix::Whole)
@@ -397,6 +394,29 @@ fn append_computed_bound(
 fn put((spec, ty): Column<'_>, value: Datum<'_>, key: &mut Vec<u8>) -> bool {
     let start = key.len();
     spec.append(ty, &value, key).map_err(|_| key.truncate(start)).is_ok()
+}
+
+/// Appends the part that equals a value, with `null_safe` also NULL.
+#[inline]
+fn append_equal(
+    column: Column<'_>,
+    (value, null_safe): (&Datum<'_>, bool),
+    env: &dyn Environment,
+    key: &mut Vec<u8>,
+) -> Prefix {
+    if value.is_null() && null_safe {
+        if !column.1.nullable {
+            return Prefix::Nothing;
+        }
+        put(column, Datum::Null, key);
+        return Prefix::Whole;
+    }
+    match append(column, value, env, key) {
+        Part::Never => Prefix::Nothing,
+        Part::Near if is_number(value) => Prefix::Nothing,
+        Part::Near | Part::Open => Prefix::Shorter,
+        Part::Exact => Prefix::Whole,
+    }
 }
 
 /// Appends one part; what is [`Part::Open`] appends nothing.

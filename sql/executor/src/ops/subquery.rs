@@ -265,7 +265,7 @@ impl<'p> Runner<'_, 'p> {
         state.try_borrow_mut().map_err(|_| super::internal("a subplan runs inside itself"))
     }
 
-    fn over_kept(
+    fn over_materialized(
         &self,
         state: &mut SubplanState<'p>,
         what: &Quantified,
@@ -378,7 +378,7 @@ impl Subqueries for Runner<'_, '_> {
         let left: Vec<_> = values.iter().map(Value::get).collect();
         let mut state = self.state(what.subplan)?;
         match state.plan.correlated {
-            false => self.over_kept(&mut state, what, &left, row, env),
+            false => self.over_materialized(&mut state, what, &left, row, env),
             true => self.over_rows(&mut state, what, &left, row, env),
         }
     }

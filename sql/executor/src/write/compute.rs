@@ -5,7 +5,7 @@
 //!    encoded; it is encoded again only for one that looks at what has been computed since.
 
 use super::convert::convert;
-use super::encode::append_columns;
+use super::encode::{append_columns, encode};
 use super::error::RowError;
 use crate::{Environment, SqlError, WarningLevel};
 use catalog::{TableCache, TableDef, TableRef};
@@ -62,6 +62,21 @@ impl<'t> RowShape<'t> {
             row.check(check, env)?;
         }
         Ok(())
+    }
+
+    /// Stages 2 and 3: as [`RowShape::complete`], with the complete row in `bytes`.
+    ///
+    /// # Errors
+    /// As [`RowShape::complete`]; the row is too long.
+    pub fn finish(
+        self,
+        given: (&[usize], u64),
+        values: &mut [OwnedDatum],
+        bytes: &mut Vec<u8>,
+        env: &mut dyn Environment,
+    ) -> Result<(), SqlError> {
+        self.complete(given, values, bytes, env)?;
+        encode(self.layout, values, bytes)
     }
 
     /// Encodes the row as it is so far: what is not known yet and may not be NULL is zero or empty.

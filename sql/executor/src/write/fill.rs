@@ -6,7 +6,6 @@
 use super::RowChange;
 use super::compute::RowShape;
 use super::duplicate::duplicate_entry;
-use super::encode::encode;
 use crate::{Environment, SqlError};
 use catalog::TableDef;
 use engine::{Client, Table, Then};
@@ -43,8 +42,7 @@ impl<'t> TableFiller<'t> {
         env: &mut dyn Environment,
     ) -> Result<(), SqlError> {
         let shape = RowShape { def: self.def, layout: table.layout(), compiled: &self.compiled };
-        shape.complete((&self.omitted, number), values, &mut self.row, env)?;
-        encode(table.layout(), values, &mut self.row)?;
+        shape.finish((&self.omitted, number), values, &mut self.row, env)?;
         let change = RowChange::Insert { after: &self.row, resolves: false, then: Then::More };
         match change.make(client, table) {
             Ok(_inserted) => Ok(()),

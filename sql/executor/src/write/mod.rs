@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 1 | a given value becomes one of its column's type, a missing one the default | [`convert`], called by the statement |
 //! | 2 | default expressions, generated columns, CHECK | [`RowShape::complete`] |
-//! | 3 | the row is encoded; a view's check option | [`RowWriter::encode`], [`RowWriter::check_view`] |
+//! | 3 | the row is encoded; a view's check option | [`RowShape::finish`] with 2, [`RowWriter::encode`]; [`RowWriter::check_view`] |
 //! | 4 | the engine's change, from one row image to the other | [`RowChange::make`] |
 //! | 5 | foreign keys: parents are there, children follow (each from 2 on) or refuse | [`ForeignKeys::changed`] |
 //!
@@ -232,8 +232,8 @@ impl<'p> RowWriter<'p> {
         for (position, digits) in update_times(def, assigned) {
             values[position] = now(&def.columns[position].ty, digits, context.env);
         }
-        self.complete(given, values, context)?;
-        self.encode(values, context)
+        let shape = RowShape::of(context.tables, self.table)?;
+        shape.finish(given, values, &mut self.after, context.env)
     }
 
     /// The first half of stage 3: the row is in [`RowWriter::after`].

@@ -337,7 +337,7 @@ impl<'p> Lister<'p> {
         let parts = match &read.access {
             ReadAccess::Index(_) => index.map_or(0, |i| i.parts.len()),
             ReadAccess::Ranges { ranges, .. } => parts_of(ranges),
-            ReadAccess::Groups(scan) => scan.parts + asked_parts(scan),
+            ReadAccess::Groups(scan) => scan.parts + compared_parts(scan),
             _ => key.len(),
         };
         let (keys, lengths) = match &read.access {
@@ -483,7 +483,7 @@ fn parts_of(ranges: &[KeyRange]) -> usize {
 }
 
 /// How many parts behind those of the groups the probes ask for.
-fn asked_parts(scan: &GroupScan) -> usize {
+fn compared_parts(scan: &GroupScan) -> usize {
     let asked = |probe: &GroupProbe| {
         let last = probe.range.last != LastPart::Any;
         probe.range.equal.len() + usize::from(last)

@@ -152,7 +152,7 @@ impl Planner<'_> {
         if !matches!(&best, Some((_, Choice { access: ReadAccess::Point { .. }, .. }))) {
             let merged = finder.cheapest(&own, &source.hints, locked.as_ref());
             if let Some(merged) = merged
-                && (source.hints.merge_wanted
+                && (source.hints.merge_forced
                     || best.as_ref().is_none_or(|(least, _)| merged.0 < *least))
             {
                 best = Some(merged);
@@ -160,7 +160,7 @@ impl Planner<'_> {
         }
         let Some((least, best)) = best else { return whole };
         let scan = locked.map_or(whole.cost, |locked| locked.scan(&best, &whole));
-        let wanted = source.hints.join.only.is_some() || source.hints.merge_wanted;
+        let wanted = source.hints.join.only.is_some() || source.hints.merge_forced;
         if least <= scan || wanted { best } else { whole }
     }
 

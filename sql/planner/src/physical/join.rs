@@ -23,7 +23,7 @@ const EXHAUSTIVE_MAX: usize = 8;
 const BUILD_COST: f64 = 0.12;
 const PROBE_COST: f64 = 0.08;
 /// Cost of a kept row that is read again.
-const KEPT_COST: f64 = 0.05;
+const MATERIALIZED_COST: f64 = 0.05;
 /// Cost of handling a row that a join yields.
 const YIELD_COST: f64 = 0.03;
 
@@ -237,7 +237,7 @@ impl Planner<'_> {
             Source::Recursive { recursion, seeds, steps, distinct } => {
                 let (recursion, distinct) = (*recursion, *distinct);
                 let (seeds, steps) = (seeds.clone(), steps.clone());
-                let columns = source.columns.iter().map(kept_column).collect();
+                let columns = source.columns.iter().map(materialized_column).collect();
                 let (seeds, steps) = (self.blocks(seeds)?, self.blocks(steps)?);
                 let node = Node::Recursive { leaf, recursion, seeds, steps, distinct, columns };
                 with_filter(node, filter)
@@ -399,7 +399,7 @@ impl Planner<'_> {
                 .map(|c| share(&c.expr))
                 .product();
             let rows = (before.rows * found * share).max(0.1);
-            let looped = before.rows * (found * KEPT_COST + YIELD_COST);
+            let looped = before.rows * (found * MATERIALIZED_COST + YIELD_COST);
             let hashed = found * BUILD_COST + before.rows * PROBE_COST + rows * YIELD_COST;
             return match hashable && hashed < looped {
                 true => Step { method: Method::Hash(None), rows, cost: hashed },
@@ -762,7 +762,7 @@ fn split_nest(nest: &Nest, own: u64, before: Before, leaves: &Leaves) -> (Nest, 
 }
 
 /// A column of a recursion's rows; in memory a moment is local.
-fn kept_column(column: &LeafColumn) -> ColumnDef {
+fn materialized_column(column: &LeafColumn) -> ColumnDef {
     let ty = match column.ty.kind {
         Kind::Timestamp => {
             let nullable = column.ty.nullable;

@@ -214,7 +214,7 @@ impl<'f, 'a> Finder<'f, 'a> {
     ) -> Option<(f64, Choice)> {
         let switches = self.planner.switches;
         let on = |switch: u64| {
-            hints.merge_wanted || switches & INDEX_MERGE != 0 && switches & switch != 0
+            hints.merge_forced || switches & INDEX_MERGE != 0 && switches & switch != 0
         };
         let usable = |name: &str| {
             hints.join.allows(name)
@@ -251,7 +251,7 @@ impl<'f, 'a> Finder<'f, 'a> {
             }
             let Some(groups) = self.groups(&alternatives, &indexes) else { continue };
             let named: f64 = groups.iter().map(|group| least(group, tariff).rows).sum();
-            let wanted = hints.merge_wanted || hints.join.only.is_some();
+            let wanted = hints.merge_forced || hints.join.only.is_some();
             if named >= self.rows && !wanted {
                 // The rows themselves are no more.
                 continue;

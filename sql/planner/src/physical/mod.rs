@@ -258,7 +258,7 @@ impl<'a> Planner<'a> {
             let limited = limit.is_some();
             let settled = order::settle(self.tables, &mut node, leaves, fixed, &keys, limited)
                 || order::of_groups(&mut node, &keys);
-            if settled && let Some(wanted) = limit.as_ref().and_then(|l| self.rows_wanted(l)) {
+            if settled && let Some(wanted) = limit.as_ref().and_then(|l| self.rows_needed(l)) {
                 order::expect_few(&mut node, wanted);
             }
             if !settled {
@@ -272,7 +272,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The rows that LIMIT takes, if they are known.
-    fn rows_wanted(&self, (skip, count): &(Expr, Expr)) -> Option<f64> {
+    fn rows_needed(&self, (skip, count): &(Expr, Expr)) -> Option<f64> {
         let number = |e: &Expr| {
             let value = match e {
                 Expr::Const(value) => value,

@@ -37,7 +37,7 @@ pub use insert::plan_insert;
 pub use load::plan_load;
 use names::Scope;
 pub use updatable::is_updatable;
-pub(crate) use windows::kept_type;
+pub(crate) use windows::materialized_type;
 
 use crate::PlanContext;
 use crate::hints::StatementHints;

@@ -195,7 +195,7 @@ impl Resolver<'_, '_> {
             Some(result) => ResultColumn { name: name.to_string(), ty: value.ty, ..result },
             None => {
                 let kept = matches!(&value.expr, Expr::Column(c) if c.leaf == WINDOW_LEAF);
-                let ty = if kept { super::windows::kept_type(value.ty) } else { value.ty };
+                let ty = if kept { super::windows::materialized_type(value.ty) } else { value.ty };
                 ResultColumn {
                     null_literal: expr::build::is_nothing(&value.expr),
                     kept,
@@ -337,7 +337,7 @@ fn keep_aside(output: &mut Output) {
     let expr = &output.value.expr;
     let fixed = matches!(expr, Expr::Param(_)) || expr::build::is_fixed(expr);
     if !fixed && output.column.org_table.is_empty() {
-        output.column = output.column.kept_aside();
+        output.column = output.column.as_materialized();
     }
 }
 

@@ -285,7 +285,7 @@ fn positive(number: expr::Expr, function: &str) -> Result<expr::Expr, SqlError> 
 }
 
 /// The type of the column that keeps a window function's value.
-pub(crate) fn kept_type(ty: ColumnType) -> ColumnType {
+pub(crate) fn materialized_type(ty: ColumnType) -> ColumnType {
     /// Integers of more characters are kept as BIGINT.
     const INT_CHARS: u32 = 9;
     match ty.kind {

@@ -42,13 +42,13 @@ pub(super) const CHANGES: Changes = Changes {
 };
 
 /// From CONTROLLED_MEMORY to MAX_TOTAL_MEMORY.
-fn kept_cells(kept: Option<&SessionMemorySums>) -> [u64; 4] {
+fn memory_cells(kept: Option<&SessionMemorySums>) -> [u64; 4] {
     let kept = kept.copied().unwrap_or_default();
     [kept.controlled, kept.controlled_max, kept.total, kept.total_max]
 }
 
 fn session(kept: Option<&SessionMemorySums>, p: ProcessRow) -> Vec<Cell<'static>> {
-    let [controlled, controlled_max, total, total_max] = kept_cells(kept);
+    let [controlled, controlled_max, total, total_max] = memory_cells(kept);
     let (host, connection) = match p.host.rsplit_once(':') {
         Some((host, _)) => (host.to_string(), "TCP/IP"),
         None => (p.host, "Socket"),
@@ -85,7 +85,7 @@ fn session(kept: Option<&SessionMemorySums>, p: ProcessRow) -> Vec<Cell<'static>
 }
 
 fn background(kept: Option<&SessionMemorySums>, t: &Background) -> Vec<Cell<'static>> {
-    let [controlled, controlled_max, total, total_max] = kept_cells(kept);
+    let [controlled, controlled_max, total, total_max] = memory_cells(kept);
     let null = || Cell::Null;
     let on = |bit| yes_no(t.monitoring & bit != 0);
     cells![
