@@ -41,6 +41,7 @@ mod tests;
 
 pub use error::PlanError;
 pub use plan::{ChangePlan, InsertPlan, InsertValue, Output, Plan, ResultColumn};
+pub use transform::assigns;
 
 use expr::SqlError;
 

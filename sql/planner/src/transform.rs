@@ -103,7 +103,7 @@ pub(crate) fn is_volatile(e: &Expr) -> bool {
 }
 
 /// Whether an expression assigns a user variable.
-pub(crate) fn assigns(e: &Expr) -> bool {
+pub fn assigns(e: &Expr) -> bool {
     let mut found = false;
     e.visit(&mut |e| found |= matches!(e, Expr::AssignUserVar(..)));
     found

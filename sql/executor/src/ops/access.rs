@@ -380,6 +380,7 @@ fn append_bound(
     append((&KeyPart { prefix_chars: None, ..*spec }, ty), value, env, key)
 }
 
+/// As [`append_bound`], out of line: most bounds are parameters.
 #[inline(never)]
 fn append_computed_bound(
     column: Column<'_>,

@@ -119,18 +119,12 @@ pub enum Keep {
 impl Keep {
     /// Of a query that may be opened again with the same rows, if that is `again`.
     pub fn of(query: &QueryPlan, again: bool) -> Keep {
-        match query.outputs.iter().any(|o| assigns(&o.value.expr)) {
+        match query.outputs.iter().any(|o| planner::assigns(&o.value.expr)) {
             _ if again => Keep::Once,
             true => Keep::EachTime,
             false => Keep::No,
         }
     }
-}
-
-fn assigns(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |e| found |= matches!(e, Expr::AssignUserVar(..)));
-    found
 }
 
 /// The rows of a nested query.
