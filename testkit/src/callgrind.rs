@@ -4,8 +4,6 @@ use crate::{Server, ServerBuilder, TempDir};
 use std::path::Path;
 use std::process::Command;
 
-/// Events of two runs: what they differ by is that of events alone.
-const EVENTS: (u64, u64) = (300, 1500);
 /// How long a connection takes to end, under callgrind.
 const ENDS_MS: u64 = 500;
 /// sysbench's tables.
@@ -100,12 +98,8 @@ impl CountedServer {
 
     /// Instructions of one event of a script of sysbench's, behind whose name options may stand, as `user` (root, or `reader`, who
     /// may read sysbench's tables and nothing else) in one of sysbench's modes of prepared statements.
-    pub fn sysbench_event(&mut self, of: (&str, &str, &str), most: f64) -> Instructions {
-        self.sysbench_events(of, EVENTS, most)
-    }
-
-    /// The same of events that take long: from runs of so many of them.
-    pub fn sysbench_events(
+    /// `events`: how many a short run and a long one have, which differ by the cost of events alone.
+    pub fn sysbench_event(
         &mut self,
         (user, script, mode): (&str, &str, &str),
         events: (u64, u64),
