@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the rings 0 and 1 of the architecture, in the order in which they fail fastest.
 //!
-//! 1. rustfmt and clippy (lints are errors), 2. the release binary, 3. every unit, golden, litmus,
-//!    crash and end-to-end test with `count-shared` on, 4. the loom models in their own target folder.
+//! 1. rustfmt and clippy (lints are errors), 2. the release binary and the tests are built beside each other, 3. every unit, golden,
+//!    litmus, crash and end-to-end test with `count-shared` on, 4. the loom models in their own target folder.
 //!
 //! What counts or times what a server does runs alone, first. Of the others half is waiting: those of the server as a whole run beside
 //! those of the crates and the models, whose output comes in one piece at the end ([`lanes`]).
@@ -42,11 +42,17 @@ pub fn run(filter: &[String]) -> Result<(), String> {
         "warnings",
     ]))?;
     phases.end("checks");
-    shell::run(&mut cargo(&["build", "--release"]))?;
-    phases.end("release build");
     let harnesses = ["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"];
-    shell::run(cargo(&harnesses).arg("--no-run"))?;
-    phases.end("build of the tests");
+    // The one links for minutes with half a processor, while the other has much to compile.
+    let release = std::thread::spawn(|| shell::run_collecting(&mut cargo(&["build", "--release"])));
+    let tests = shell::run(cargo(&harnesses).arg("--no-run"));
+    let release = release.join().map_err(|_| "the release build panicked")?;
+    tests?;
+    let (output, _, good) = release?;
+    if !good {
+        return Err(format!("{output}\nthe release build failed"));
+    }
+    phases.end("builds");
     let lane = |selection: &[String]| {
         let mut tests = cargo(&harnesses);
         tests.args(selection);
