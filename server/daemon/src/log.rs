@@ -29,7 +29,7 @@ const LINE_BYTES: usize = size_of::<ErrorLogRow>();
 struct Lines {
     /// Standard error where there is none.
     file: Option<UserFile>,
-    kept: VecDeque<ErrorLogRow>,
+    rows: VecDeque<ErrorLogRow>,
     kept_bytes: usize,
     last_us: u64,
 }
@@ -41,9 +41,9 @@ impl Lines {
         self.last_us = logged_us;
         let (code, text) = (code.to_string(), text.to_string());
         self.kept_bytes += LINE_BYTES + text.len();
-        self.kept.push_back(ErrorLogRow { logged_us, severity, code, text });
+        self.rows.push_back(ErrorLogRow { logged_us, severity, code, text });
         while self.kept_bytes > KEPT_BYTES_MAX
-            && let Some(oldest) = self.kept.pop_front()
+            && let Some(oldest) = self.rows.pop_front()
         {
             self.kept_bytes -= LINE_BYTES + oldest.text.len();
         }
@@ -72,7 +72,7 @@ impl Log {
 
     /// The latest lines, the oldest first.
     pub fn lines(&self) -> Vec<ErrorLogRow> {
-        self.lines.lock().kept.iter().cloned().collect()
+        self.lines.lock().rows.iter().cloned().collect()
     }
 
     /// Sets `log_error_verbosity`: 1 errors, 2 warnings too, 3 notes too.
@@ -160,8 +160,8 @@ mod tests {
         for n in 0..7 {
             lines.keep("Note", &format!("MY-{n}"), &long);
         }
-        assert!(lines.kept.iter().is_sorted_by(|a, b| a.logged_us < b.logged_us));
-        let codes: Vec<&str> = lines.kept.iter().map(|line| &*line.code).collect();
+        assert!(lines.rows.iter().is_sorted_by(|a, b| a.logged_us < b.logged_us));
+        let codes: Vec<&str> = lines.rows.iter().map(|line| &*line.code).collect();
         assert_eq!(codes, ["MY-3", "MY-4", "MY-5", "MY-6"]);
     }
 

@@ -46,13 +46,13 @@ impl RowSink for Keeper<'_> {
 
 /// Packets on their way aside.
 struct Aside {
-    kept: Spool,
+    spool: Spool,
     failed: Option<SqlError>,
 }
 
 impl Net for Aside {
     fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.kept.append(bytes).map_err(|error| {
+        self.spool.append(bytes).map_err(|error| {
             self.failed = Some(error);
             std::io::ErrorKind::Other.into()
         })
@@ -82,7 +82,7 @@ impl Core {
         } = self;
         let written = Written::at(out);
         let mut packets = Outbox::new();
-        let mut aside = Aside { kept: Spool::new(client.temporary_files()), failed: None };
+        let mut aside = Aside { spool: Spool::new(client.temporary_files()), failed: None };
         if !env.autocommit() {
             client.begin();
         }
@@ -105,7 +105,7 @@ impl Core {
         if !opened {
             return Ok((None, Pending::Nothing));
         }
-        Ok((Some(Box::new(Cursor { rows: aside.kept.into_reader()? })), Pending::Cursor))
+        Ok((Some(Box::new(Cursor { rows: aside.spool.into_reader()? })), Pending::Cursor))
     }
 
     /// COM_STMT_FETCH.

@@ -73,7 +73,7 @@ fn state_of(code: u16) -> &'static [u8; 5] {
 /// Conditions of the last statement that was not itself about diagnostics.
 #[derive(Debug, Default)]
 pub struct Diagnostics {
-    kept: Vec<Condition>,
+    conditions: Vec<Condition>,
     warnings: u64,
     errors: u64,
     /// Where the error is, if it is kept, that the statement was answered with: one that is told behind it is another.
@@ -95,7 +95,7 @@ impl Diagnostics {
     pub fn clear(&mut self) {
         self.before = None;
         if self.warnings != 0 {
-            self.kept.clear();
+            self.conditions.clear();
             self.answered = None;
             self.warnings = 0;
             self.errors = 0;
@@ -117,7 +117,7 @@ impl Diagnostics {
     /// Forgets the conditions after the first so many; there is no error among them.
     pub fn forget_after(&mut self, first: u64) {
         self.warnings = self.warnings.min(first);
-        self.kept.truncate(self.warnings as usize);
+        self.conditions.truncate(self.warnings as usize);
     }
 
     /// Sets how many conditions are kept.
@@ -146,7 +146,7 @@ impl Diagnostics {
     ) {
         self.warnings += 1;
         self.errors += 1;
-        self.answered = Some(self.kept.len());
+        self.answered = Some(self.conditions.len());
         self.push(Level::Error, code, text, (state, signalled));
     }
 
@@ -170,14 +170,14 @@ impl Diagnostics {
         (state, signalled): ([u8; 5], Option<Box<SignalItems>>),
     ) {
         instrument::raise(code, host::clock::unix_micros());
-        if self.kept.len() < self.conditions_max {
-            self.kept.push(Condition { level, code, text, state, signalled });
+        if self.conditions.len() < self.conditions_max {
+            self.conditions.push(Condition { level, code, text, state, signalled });
         }
     }
 
     /// The first condition that ends a change of rows in strict mode: number, SQLSTATE, text.
     pub fn first_strict(&self) -> Option<(u16, &'static str, String)> {
-        self.kept.iter().filter(|c| c.level == Level::Warning).find_map(|c| {
+        self.conditions.iter().filter(|c| c.level == Level::Warning).find_map(|c| {
             let state = match c.code {
                 1292 => "22007",
                 1365 => "22012",
@@ -194,12 +194,12 @@ impl Diagnostics {
 
     /// Conditions that were kept.
     pub fn conditions(&self) -> &[Condition] {
-        &self.kept
+        &self.conditions
     }
 
     /// The error that the statement was answered with: number, SQLSTATE, text.
     pub fn answered(&self) -> Option<(u16, [u8; 5], &str)> {
-        let error = self.kept.get(self.answered?)?;
+        let error = self.conditions.get(self.answered?)?;
         Some((error.code, error.state, &error.text))
     }
 

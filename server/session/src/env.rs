@@ -158,7 +158,7 @@ impl Env {
             0 => Metadata::None,
             _ => Metadata::Full,
         };
-        if !self.link.tracker.asked {
+        if !self.link.tracker.is_requested {
             return;
         }
         let names = self.word("session_track_system_variables");

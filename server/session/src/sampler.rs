@@ -207,7 +207,7 @@ impl Taking<'_> {
     /// The table and index of which a session waits for a row.
     fn sampled_row(&mut self, slot: usize) -> Option<WaitObject> {
         let locks = self.server.engine.locks();
-        let index = locks.wanted(locks.owner(slot))?;
+        let index = locks.awaited_index(locks.owner(slot))?;
         let catalog = &self.server.catalog;
         let object = || {
             let [schema, name, index] = schema::names_of_index(catalog, index)?;

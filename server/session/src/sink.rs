@@ -305,14 +305,14 @@ pub fn code_of(c: &ResultColumn) -> ColumnCode {
 
 /// Whether a value lies in a table, if only a temporary one.
 fn is_stored(c: &ResultColumn) -> bool {
-    c.kept || !c.org_table.is_empty()
+    c.is_materialized || !c.org_table.is_empty()
 }
 
 /// Whether a temporary table keeps a string outside of its rows.
 fn is_long(c: &ResultColumn) -> bool {
     const CHARS_MAX: u32 = 512;
     let varying = matches!(c.ty.kind, Kind::VarChar | Kind::VarBinary);
-    c.kept && varying && c.ty.length > CHARS_MAX
+    c.is_materialized && varying && c.ty.length > CHARS_MAX
 }
 
 /// Computed strings are announced by how long they may become.
@@ -385,7 +385,7 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     flags.set(ColumnFlags::ZEROFILL, c.ty.zerofill);
     flags.set(ColumnFlags::ENUM, c.ty.kind == Kind::Enum && is_stored(c));
     flags.set(ColumnFlags::SET, c.ty.kind == Kind::Set && is_stored(c));
-    let document = c.ty.kind == Kind::Json && (c.kept || c.org_table.is_empty());
+    let document = c.ty.kind == Kind::Json && (c.is_materialized || c.org_table.is_empty());
     let blob = c.ty.kind.is_large() || c.ty.kind == Kind::Json || is_long(c);
     flags.set(ColumnFlags::BLOB, blob && is_stored(c));
     let keyed = c.keys.primary || c.keys.unique || c.keys.multiple;

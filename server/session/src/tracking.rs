@@ -53,7 +53,7 @@ pub(crate) struct Tracker {
     /// What statements do to transactions or to the state is told.
     pub follows: bool,
     /// The client asks for it: most do, and set no variable.
-    pub asked: bool,
+    pub is_requested: bool,
     tracked: Tracked,
     /// `session_track_transaction_info`.
     transactions: u64,
@@ -87,14 +87,14 @@ pub(crate) struct Now<'s> {
 }
 
 impl Tracker {
-    /// A client came in; `asked`: it wants to be told.
-    pub fn begin(&mut self, asked: bool) {
-        *self = Tracker { asked, told_state: NOTHING, ..Tracker::default() };
+    /// A client came in; `is_requested`: it wants to be told.
+    pub fn begin(&mut self, is_requested: bool) {
+        *self = Tracker { is_requested, told_state: NOTHING, ..Tracker::default() };
     }
 
     /// The variables say something new of what is tracked.
     pub fn take_variables(&mut self, names: &str, transactions: u64, state: bool) {
-        if !self.asked {
+        if !self.is_requested {
             return;
         }
         self.follows = transactions != 0 || state;
@@ -108,7 +108,7 @@ impl Tracker {
 
     fn watch(&mut self) {
         let changed = self.schema || self.state || !self.changed.is_empty();
-        self.watches = self.asked && (changed || self.transactions != 0);
+        self.watches = self.is_requested && (changed || self.transactions != 0);
     }
 
     /// Another schema, or the same one again, is the current one.
@@ -132,7 +132,7 @@ impl Tracker {
             Tracked::All => true,
             Tracked::Named(list) => list.iter().any(|(_, tracked)| *tracked == id),
         };
-        if is_tracked && self.asked && !self.changed.contains(&id) {
+        if is_tracked && self.is_requested && !self.changed.contains(&id) {
             self.changed.push(id);
         }
         self.watch();

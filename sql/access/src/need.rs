@@ -105,7 +105,7 @@ pub struct Needs(pub Vec<Need>);
 
 impl Needs {
     /// Needs that a program keeps: in no more memory than they take.
-    pub fn kept(mut needs: Vec<Need>) -> Needs {
+    pub fn compact(mut needs: Vec<Need>) -> Needs {
         needs.iter_mut().for_each(|need| need.columns.shrink_to_fit());
         needs.shrink_to_fit();
         Needs(needs)

@@ -320,7 +320,7 @@ impl ReadContext<'_> {
     }
 
     /// The text that a column of every wanted row equals.
-    pub fn wanted(&self, column: usize) -> Option<&str> {
+    pub fn equal_text(&self, column: usize) -> Option<&str> {
         self.equal.iter().find(|(c, _)| *c == column).map(|(_, text)| text.as_str())
     }
 }

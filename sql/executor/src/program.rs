@@ -150,7 +150,7 @@ impl Program {
             Kind::Show(show) => planner::show::opens_tables(show),
             _ => planning.opens || matches!(planned, Ok(Some(Plan::Virtual(_)))),
         };
-        made.needs = Needs::kept(planning.needs);
+        made.needs = Needs::compact(planning.needs);
         let parameters = planning.parameters;
         made.named = context.tables.take_names();
         let planned = planned.map_err(|error| preceded(error, &warnings, kind, context))?;

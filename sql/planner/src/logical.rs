@@ -67,9 +67,9 @@ pub struct View {
     pub name: String,
     /// WITH CHECK OPTION; of LOCAL, the views below check by their own.
     pub check: Option<ast::CheckOption>,
-    /// ALGORITHM = TEMPTABLE: its rows are kept, never merged.
-    pub kept: bool,
-    /// Its tables have the row locks that were asked of it: not if its rows are kept.
+    /// ALGORITHM = TEMPTABLE: its rows are materialized, never merged.
+    pub is_materialized: bool,
+    /// Its tables have the row locks that were asked of it: not if its rows are materialized.
     pub lent: bool,
 }
 

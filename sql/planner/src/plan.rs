@@ -27,7 +27,7 @@ pub struct ResultColumn {
     /// The literal NULL.
     pub null_literal: bool,
     /// The value comes out of a temporary table: a derived table, a set operation, a window.
-    pub kept: bool,
+    pub is_materialized: bool,
     /// Key flags of the underlying column.
     pub keys: KeyFlags,
 }
@@ -59,7 +59,7 @@ impl ResultColumn {
             ty,
             decimals,
             null_literal: false,
-            kept: false,
+            is_materialized: false,
             keys: KeyFlags::default(),
         }
     }
@@ -67,11 +67,11 @@ impl ResultColumn {
     /// The column of a temporary table that keeps its values.
     #[must_use]
     pub fn as_materialized(&self) -> ResultColumn {
-        let kept = self.org_table.is_empty();
-        let again = self.kept || !kept;
+        let is_computed = self.org_table.is_empty();
+        let again = self.is_materialized || !is_computed;
         let ty = if again { self.ty } else { crate::resolve::materialized_type(self.ty) };
         let keys = KeyFlags { no_default: self.keys.no_default, ..KeyFlags::default() };
-        ResultColumn { ty, kept, keys, null_literal: false, ..self.clone() }
+        ResultColumn { ty, is_materialized: is_computed, keys, null_literal: false, ..self.clone() }
     }
 
     /// Text column of a SHOW statement.

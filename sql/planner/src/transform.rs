@@ -127,7 +127,7 @@ fn inline_shared(block: &mut Block, shared: &[SharedBlock]) {
 /// Nothing but joins and a filter.
 pub(crate) fn is_flat(block: &Block) -> bool {
     block.group.is_none()
-        && block.view.as_ref().is_none_or(|view| !view.kept)
+        && block.view.as_ref().is_none_or(|view| !view.is_materialized)
         && block.windows.is_empty()
         && block.having.is_empty()
         && block.limit.is_none()

@@ -233,7 +233,7 @@ impl Locks {
     }
 
     /// The index of which the owner waits to lock a record or a gap, if it waits.
-    pub fn wanted(&self, owner: &Owner) -> Option<IndexId> {
+    pub fn awaited_index(&self, owner: &Owner) -> Option<IndexId> {
         let index = owner.waiting_request()?.place.index;
         Some(index_of_deleted_rows(index).unwrap_or(index))
     }

@@ -301,7 +301,7 @@ fn refuse_selected(new: &TableDef, names: &[String]) -> Result<(), SqlError> {
 fn is_made(output: &planner::plan::Output) -> bool {
     let column = &output.column;
     let named = matches!(output.value.expr, expr::Expr::Column(_));
-    column.org_table.is_empty() && (column.kept || !named)
+    column.org_table.is_empty() && (column.is_materialized || !named)
 }
 
 /// The type of a column that can hold what the query yields; text that the query makes lies outside of the rows where

@@ -35,7 +35,7 @@ pub struct Selection<'p> {
     /// The present row, in the form of the layout.
     row: Vec<u8>,
     /// All rows, and how many of them were handed out.
-    kept: Option<(RowStore, usize)>,
+    buffered: Option<(RowStore, usize)>,
 }
 
 impl<'p> Selection<'p> {
@@ -56,7 +56,7 @@ impl<'p> Selection<'p> {
             cells: Cells::default(),
             layout: Arc::new(made_layout(&types)),
             row: Vec::new(),
-            kept: None,
+            buffered: None,
         }
     }
 
@@ -73,7 +73,7 @@ impl<'p> Selection<'p> {
             }
             Ok::<_, SqlError>(rows)
         })?;
-        self.kept = Some((rows, 0));
+        self.buffered = Some((rows, 0));
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl<'p> Selection<'p> {
     /// # Errors
     /// As [`Selection::read_all`].
     pub fn next(&mut self, context: &mut Context<'_>) -> Result<bool, SqlError> {
-        if self.kept.is_some() {
+        if self.buffered.is_some() {
             return self.next_buffered();
         }
         read_for_change(self.used, context, |context| {
@@ -98,7 +98,7 @@ impl<'p> Selection<'p> {
     /// # Errors
     /// Those of the disk.
     pub fn next_buffered(&mut self) -> Result<bool, SqlError> {
-        let Some((rows, at)) = &mut self.kept else { return Ok(false) };
+        let Some((rows, at)) = &mut self.buffered else { return Ok(false) };
         let more = *at < rows.len();
         if more {
             rows.get(*at, &mut self.row)?;

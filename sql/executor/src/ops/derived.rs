@@ -282,14 +282,14 @@ fn shared_rows(
     env: &mut dyn Environment,
     n: usize,
 ) -> Result<Rc<RefCell<RowStore>>, SqlError> {
-    if let Some(Some(rows)) = st.kept.borrow().get(n) {
+    if let Some(Some(rows)) = st.materialized.borrow().get(n) {
         return Ok(Rc::clone(rows));
     }
     let query = st.shared.get(n).ok_or_else(|| super::internal("no such shared query"))?;
     let mut block = Block::new(&query.query, st, false)?;
     let rows = collect(&mut block, (st, env), None, &made_layout(&query.types))?;
     let rows = Rc::new(RefCell::new(rows));
-    st.kept.borrow_mut()[n] = Some(Rc::clone(&rows));
+    st.materialized.borrow_mut()[n] = Some(Rc::clone(&rows));
     Ok(rows)
 }
 

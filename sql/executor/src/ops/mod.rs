@@ -132,7 +132,7 @@ pub struct Statement<'s> {
     /// Queries that run once.
     pub shared: &'s [SharedQuery],
     /// Rows of the shared queries that have run.
-    pub kept: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
+    pub materialized: RefCell<Vec<Option<Rc<RefCell<RowStore>>>>>,
     /// Rows that recursions added last, by the recursion's number.
     pub working: RefCell<Vec<Option<WorkingRows>>>,
     /// Memory.
@@ -163,7 +163,7 @@ impl<'s> Statement<'s> {
             tables,
             params,
             shared,
-            kept: RefCell::new(shared.iter().map(|_| None).collect()),
+            materialized: RefCell::new(shared.iter().map(|_| None).collect()),
             working: RefCell::default(),
             budget,
             ticks: Cell::new(0),
@@ -210,7 +210,7 @@ impl<'s> Statement<'s> {
 /// What a statement that rests between two of its rows has done so far: another one goes on with it.
 #[derive(Default)]
 pub struct Rest {
-    kept: Vec<Option<Rc<RefCell<RowStore>>>>,
+    materialized: Vec<Option<Rc<RefCell<RowStore>>>>,
     working: Vec<Option<WorkingRows>>,
     ticks: u64,
 }
@@ -218,7 +218,7 @@ pub struct Rest {
 impl Statement<'_> {
     /// Goes on where one of the same plan rested.
     pub fn resume(&mut self, rest: Rest) {
-        *self.kept.get_mut() = rest.kept;
+        *self.materialized.get_mut() = rest.materialized;
         *self.working.get_mut() = rest.working;
         self.ticks.set(rest.ticks);
     }
@@ -226,7 +226,7 @@ impl Statement<'_> {
     /// What there is to go on with.
     pub fn rest(self) -> Rest {
         Rest {
-            kept: self.kept.into_inner(),
+            materialized: self.materialized.into_inner(),
             working: self.working.into_inner(),
             ticks: self.ticks.get(),
         }

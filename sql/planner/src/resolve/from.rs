@@ -245,7 +245,7 @@ impl Resolver<'_, '_> {
                 "LOCAL" => ast::CheckOption::Local,
                 _ => ast::CheckOption::Cascaded,
             }),
-            kept: view.algorithm == "TEMPTABLE",
+            is_materialized: view.algorithm == "TEMPTABLE",
             lent: lock.is_some(),
         }));
         let names: Vec<String> = columns.iter().map(|c| c.result.name.clone()).collect();
@@ -510,7 +510,7 @@ fn table_column(def: &TableDef, alias: &str, position: usize, name: &str) -> Res
         ty,
         decimals: ty.decimals,
         null_literal: false,
-        kept: false,
+        is_materialized: false,
         keys: KeyFlags {
             primary: def
                 .primary()
@@ -579,7 +579,7 @@ pub(crate) fn block_columns(
         let result = ResultColumn {
             table: alias.to_string(),
             org_name: name.clone(),
-            kept: true,
+            is_materialized: true,
             null_literal: output.column.null_literal,
             ..ResultColumn::computed(name.clone(), output.value.ty, output.value.ty.decimals)
         };

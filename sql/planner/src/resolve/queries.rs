@@ -210,7 +210,7 @@ impl Resolver<'_, '_> {
                 SetOperator::Except => nullable.next().unwrap_or(true),
             };
             column.result.ty.nullable = column.ty.nullable;
-            column.result.kept = true;
+            column.result.is_materialized = true;
         }
         for block in &mut inputs {
             for (output, column) in block.outputs.iter_mut().zip(&columns) {

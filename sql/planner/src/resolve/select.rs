@@ -194,11 +194,16 @@ impl Resolver<'_, '_> {
         let column = match named {
             Some(result) => ResultColumn { name: name.to_string(), ty: value.ty, ..result },
             None => {
-                let kept = matches!(&value.expr, Expr::Column(c) if c.leaf == WINDOW_LEAF);
-                let ty = if kept { super::windows::materialized_type(value.ty) } else { value.ty };
+                let is_materialized =
+                    matches!(&value.expr, Expr::Column(c) if c.leaf == WINDOW_LEAF);
+                let ty = if is_materialized {
+                    super::windows::materialized_type(value.ty)
+                } else {
+                    value.ty
+                };
                 ResultColumn {
                     null_literal: expr::build::is_nothing(&value.expr),
-                    kept,
+                    is_materialized,
                     ..ResultColumn::computed(name, ty, ty.decimals)
                 }
             }

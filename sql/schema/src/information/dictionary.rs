@@ -12,7 +12,7 @@ use value::{Collation, Kind};
 /// Names of the schemas that the reader asks for and may see; `column` holds the schema's name.
 pub(super) fn schema_names(context: &ReadContext<'_>, column: usize) -> Vec<String> {
     let rights = context.viewer.rights();
-    let found = match context.wanted(column) {
+    let found = match context.equal_text(column) {
         Some(name) => context.catalog.schema(name).into_iter().collect(),
         None => context.catalog.schemas(),
     };
@@ -27,7 +27,7 @@ pub(super) fn each_table(
     (schema, table): (usize, usize),
     f: &mut dyn FnMut(&TableDef, Option<&Arc<Definition>>),
 ) {
-    let wanted = context.wanted(table);
+    let wanted = context.equal_text(table);
     let rights = context.viewer.rights();
     let f = &mut |def: &TableDef, definition: Option<&Arc<Definition>>| {
         if rights.sees_table(&def.schema, &def.name) {

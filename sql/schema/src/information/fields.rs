@@ -11,7 +11,7 @@ use value::{ColumnType, Kind};
 pub(super) const PRIVILEGES: &str = "select,insert,update,references";
 
 pub(super) fn columns(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    let wanted = context.wanted(3).map(str::to_string);
+    let wanted = context.equal_text(3).map(str::to_string);
     each_table(context, (1, 2), &mut |def, definition| {
         for (position, column) in def.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
             let rights = context.viewer.rights();
