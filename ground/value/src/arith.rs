@@ -101,8 +101,19 @@ fn decimal(v: Option<Decimal>) -> ArithResult {
 ///
 /// # Errors
 /// The result is outside its type.
+#[inline]
 pub fn add(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    match operands(&a, &b) {
+    // Two signed integers are the usual operands; one that overflows gets its error from `add_any`.
+    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
+        && let Some(v) = x.checked_add(y)
+    {
+        return Ok(Datum::Int(v));
+    }
+    add_any(&a, &b)
+}
+
+fn add_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
+    match operands(a, b) {
         Operands::Null => Ok(Datum::Null),
         Operands::Ints(x, y, unsigned) => int(x + y, unsigned),
         Operands::Decimals(x, y) => decimal(x.add(&y)),
@@ -114,8 +125,18 @@ pub fn add(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 ///
 /// # Errors
 /// The result is outside its type; with an unsigned operand that is anything below zero.
+#[inline]
 pub fn sub(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    match operands(&a, &b) {
+    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
+        && let Some(v) = x.checked_sub(y)
+    {
+        return Ok(Datum::Int(v));
+    }
+    sub_any(&a, &b)
+}
+
+fn sub_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
+    match operands(a, b) {
         Operands::Null => Ok(Datum::Null),
         Operands::Ints(x, y, unsigned) => int(x - y, unsigned),
         Operands::Decimals(x, y) => decimal(x.sub(&y)),
@@ -138,8 +159,18 @@ pub fn sub_signed(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 ///
 /// # Errors
 /// The result is outside its type.
+#[inline]
 pub fn mul(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    match operands(&a, &b) {
+    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
+        && let Some(v) = x.checked_mul(y)
+    {
+        return Ok(Datum::Int(v));
+    }
+    mul_any(&a, &b)
+}
+
+fn mul_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
+    match operands(a, b) {
         Operands::Null => Ok(Datum::Null),
         // Two 64-bit factors always fit i128: |i64::MIN| * u64::MAX < 2^127.
         Operands::Ints(x, y, unsigned) => match x.checked_mul(y) {

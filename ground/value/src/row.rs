@@ -205,10 +205,24 @@ impl RowLayout {
     /// of the row and was not fetched ([`RowLayout::outside`]).
     #[inline]
     pub fn decode<'r>(&self, row: &'r [u8], column: usize) -> Result<Datum<'r>, RowError> {
+        self.decode_or(row, column, |error| error)
+    }
+
+    /// As [`RowLayout::decode`], with the error as the caller wants it: a value that is found is not moved for it.
+    ///
+    /// # Errors
+    /// What `as_error` makes of those of [`RowLayout::decode`].
+    #[inline]
+    pub fn decode_or<'r, E>(
+        &self,
+        row: &'r [u8],
+        column: usize,
+        as_error: impl Fn(RowError) -> E,
+    ) -> Result<Datum<'r>, E> {
         let Some(place) = self.places.get(column) else {
-            return Err(RowError { column, offset: 0, what: "no such column" });
+            return Err(as_error(RowError { column, offset: 0, what: "no such column" }));
         };
-        let fail = |offset: usize, what| RowError { column, offset, what };
+        let fail = |offset: usize, what| as_error(RowError { column, offset, what });
         if place.null_bit != NOT_NULL {
             let at = (place.null_bit / 8) as usize;
             let byte = *row.get(at).ok_or_else(|| fail(at, "row ends in its null bits"))?;
@@ -232,7 +246,7 @@ impl RowLayout {
         };
         match row.get(begin..end) {
             Some(bytes) if begin >= self.bytes_min() => Ok(variable(&place.ty, bytes)),
-            _ => self.decode_other(row, column),
+            _ => self.decode_other(row, column).map_err(as_error),
         }
     }
 

@@ -20,9 +20,9 @@ use crate::write::duplicate::explain_duplicate;
 use crate::write::error::{RowError, forgive, leniently};
 use crate::write::{RowWriter, Version};
 use crate::{Context, Environment, Outcome, SqlError, WarningLevel};
-use catalog::{ColumnDef, DefaultValue, TableDef};
+use catalog::{ColumnDef, DefaultValue, TableCache, TableDef};
 use engine::Then;
-use expr::{Frame, Leaves, OwnedDatum, Row, Typed, eval};
+use expr::{Expr, Frame, Leaves, OwnedDatum, Row, Typed, eval};
 use instrument::{Counter, count};
 use numbers::Numbers;
 use planner::plan::{InsertPlan, InsertSource, InsertValue, Output};
@@ -173,20 +173,42 @@ impl<'p> Inserter<'p> {
                 self.omitted.push(*position);
                 continue;
             };
-            let names = TableNames { def, alias: &def.name };
-            let mut scope = Row { params: self.params, names: Some(&names), ..Row::default() };
-            if expr.has_column() {
-                // The row as it is so far.
-                let shape = RowShape::of(context.tables, self.plan.table)?;
-                shape.encode_so_far(values, &mut self.writer.after)?;
-                scope.leaves = Leaves::One(shape.layout, &self.writer.after);
-            }
-            let value = eval(expr, &scope, context.env)?;
             let one = alone && !self.plan.ignore;
-            let value = (&value.get(), Some(ty));
-            values[*position] = stored(value, def, column, (number, one), context.env)?;
+            // Borrowed: without a scope, and without a copy of a text.
+            let given = match expr {
+                Expr::Param(n) => self.params.get(*n).copied(),
+                Expr::Const(value) => Some(value.datum()),
+                _ => None,
+            };
+            values[*position] = match given {
+                Some(value) => stored((&value, Some(ty)), def, column, (number, one), context.env)?,
+                None => {
+                    let value = self.computed(expr, values, context.tables, context.env)?;
+                    let value = (&value.datum(), Some(ty));
+                    stored(value, def, column, (number, one), context.env)?
+                }
+            };
         }
         Ok(())
+    }
+
+    /// The value of an expression, which may see the row as it is so far.
+    fn computed(
+        &mut self,
+        expr: &Expr,
+        values: &[OwnedDatum],
+        tables: &TableCache,
+        env: &mut dyn Environment,
+    ) -> Result<OwnedDatum, SqlError> {
+        let def = tables.def(self.plan.table);
+        let names = TableNames { def, alias: &def.name };
+        let mut scope = Row { params: self.params, names: Some(&names), ..Row::default() };
+        if expr.has_column() {
+            let shape = RowShape::of(tables, self.plan.table)?;
+            shape.encode_so_far(values, &mut self.writer.after)?;
+            scope.leaves = Leaves::One(shape.layout, &self.writer.after);
+        }
+        Ok(eval(expr, &scope, env)?.into_owned())
     }
 
     /// Values of a query's row in column order.
@@ -216,6 +238,7 @@ impl<'p> Inserter<'p> {
         values: &mut Vec<OwnedDatum>,
     ) -> Result<(), SqlError> {
         values.clear();
+        values.reserve(def.columns.len());
         self.omitted.clear();
         for (position, column) in def.columns.iter().enumerate() {
             values.push(match self.plan.columns.contains(&position) {

@@ -2,7 +2,8 @@
 //!
 //! 1. Ranges come out of [`KeyRanges::merge`] sorted and disjoint, so no row is read twice. 2. A key stands for all keys
 //! that begin with it; bounds stay as they were written, so that who locks a range knows whether its end belongs to it.
-//! 3. The keys of all ranges lie in one memory, which those of the next execution use again: warm, nothing is allocated.
+//! 3. The keys of all ranges lie in one memory, which those of the next execution use again: warm, nothing is allocated. Keys that do
+//! not lie in its first 4 GB are lost: who has written them asks [`KeyRanges::has_overflowed`].
 
 use std::cmp::Ordering;
 use std::ops::{Bound, Range};
@@ -14,13 +15,14 @@ pub(crate) type KeyRange<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
 /// Where a key lies among those of its ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    start: usize,
-    end: usize,
+    start: u32,
+    end: u32,
 }
 
 impl Key {
+    #[inline]
     fn range(self) -> Range<usize> {
-        self.start..self.end
+        self.start as usize..self.end as usize
     }
 }
 
@@ -49,13 +51,16 @@ impl Span {
     }
 
     /// The head of the place where it ends is no larger: that of the first key's that is above all which begin with its end, cut off.
+    /// Only once `head` is set.
     #[inline]
     fn end_head_max(&self, bytes: &[u8]) -> u64 {
         let (Bound::Included(end) | Bound::Excluded(end)) = slice(bytes, self.high) else {
             return u64::MAX;
         };
+        // A range of one prefix begins and ends with the same key, whose head was taken for sorting.
+        let head = if self.low == self.high { self.head } else { be_head(end) };
         let last_byte = 1u64.checked_shl(64 - 8 * end.len().min(8) as u32);
-        last_byte.map_or(u64::MAX, |last_byte| be_head(end).saturating_add(last_byte))
+        last_byte.map_or(u64::MAX, |last_byte| head.saturating_add(last_byte))
     }
 }
 
@@ -64,19 +69,26 @@ impl Span {
 pub(crate) struct KeyRanges {
     bytes: Vec<u8>,
     list: Vec<Span>,
+    has_overflowed: bool,
 }
 
 impl KeyRanges {
     /// The one range of all keys.
     pub fn everything() -> KeyRanges {
         let list = vec![Span::new((Bound::Unbounded, Bound::Unbounded))];
-        KeyRanges { bytes: Vec::new(), list }
+        KeyRanges { list, ..KeyRanges::default() }
     }
 
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.list.clear();
+        self.has_overflowed = false;
+    }
+
+    /// A key was written that found no room.
+    pub fn has_overflowed(&self) -> bool {
+        self.has_overflowed
     }
 
     /// Gives their memory back if it is more than this, in bytes.
@@ -125,8 +137,17 @@ impl KeyRanges {
 
     /// The key that was written from here on.
     #[inline]
-    pub fn key_from(&self, start: usize) -> Key {
-        Key { start, end: self.bytes.len() }
+    pub fn key_from(&mut self, start: usize) -> Key {
+        self.key_between(start, self.bytes.len())
+    }
+
+    #[inline(always)]
+    fn key_between(&mut self, start: usize, end: usize) -> Key {
+        if let Ok(end) = u32::try_from(end) {
+            return Key { start: start as u32, end };
+        }
+        self.has_overflowed = true;
+        Key { start: 0, end: 0 }
     }
 
     /// The bytes of a key.
@@ -158,7 +179,7 @@ impl KeyRanges {
 
     /// Sorts the ranges and joins those that overlap; with `touching`, also those that only touch.
     pub fn merge(&mut self, touching: bool) {
-        let Self { bytes, list } = self;
+        let Self { bytes, list, .. } = self;
         if list.len() < 2 {
             return;
         }
@@ -169,16 +190,16 @@ impl KeyRanges {
         }
         let mut merged = 0;
         for n in 1..list.len() {
-            let (last, span) = (list[merged], list[n]);
+            let (last, span) = (&list[merged], &list[n]);
             let is_apart = span.head > last.end_head_max(bytes)
                 || !meets(last.ends(bytes), span.begins(bytes), touching);
             if is_apart {
                 merged += 1;
                 if merged < n {
-                    list[merged] = span;
+                    list[merged] = list[n];
                 }
             } else if last.ends(bytes) < span.ends(bytes) {
-                list[merged].high = span.high;
+                list[merged].high = list[n].high;
             }
         }
         list.truncate(merged + 1);
@@ -369,6 +390,17 @@ mod tests {
     }
 
     #[test]
+    fn keys_beyond_four_gigabytes_are_told() {
+        let mut ranges = KeyRanges::default();
+        assert_eq!(ranges.key_between(5, u32::MAX as usize), Key { start: 5, end: u32::MAX });
+        assert!(!ranges.has_overflowed());
+        ranges.key_between(5, 1 << 32);
+        assert!(ranges.has_overflowed());
+        ranges.clear();
+        assert!(!ranges.has_overflowed());
+    }
+
+    #[test]
     fn an_open_range_swallows_what_follows() {
         let open = (Bound::Included(&b"b"[..]), Bound::Unbounded);
         merged(&[range(b"c", b"d"), open], true, &[open]);
@@ -443,8 +475,11 @@ mod tests {
         for end in ends {
             let mut made = KeyRanges::default();
             let key = made.add(end);
-            for high in [Bound::Included(key), Bound::Excluded(key), Bound::Unbounded] {
-                let span = Span::new((Bound::Unbounded, high));
+            let open = [Bound::Included(key), Bound::Excluded(key), Bound::Unbounded]
+                .map(|high| (Bound::Unbounded, high));
+            for range in open.into_iter().chain([whole(key)]) {
+                let mut span = Span::new(range);
+                span.head = span.begins(&made.bytes).head();
                 assert!(span.ends(&made.bytes).head() <= span.end_head_max(&made.bytes), "{end:?}");
             }
         }

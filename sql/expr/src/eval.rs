@@ -104,10 +104,7 @@ fn plain<'v>(
     Ok(Some(match expr {
         Expr::Const(value) => value.datum(),
         Expr::Param(n) => row.params.get(*n).copied().unwrap_or_default(),
-        Expr::Column(n) => match column(row, *n)? {
-            Datum::Timestamp(micros, fsp) => local(micros, fsp, env),
-            value => value,
-        },
+        Expr::Column(n) => shown(column(row, *n)?, env),
         Expr::Arith(op, a, b) => computed(*op, (a, b), expr, row, env)?,
         _ => return Ok(None),
     }))
@@ -186,6 +183,15 @@ fn eval_other<'v>(
             return Err(SqlError::Storage(unbuilt));
         }
     })
+}
+
+/// A column's value, a TIMESTAMP in the session's time zone.
+#[inline(always)]
+fn shown<'v>(value: Datum<'v>, env: &dyn Environment) -> Datum<'v> {
+    match value {
+        Datum::Timestamp(micros, fsp) => local(micros, fsp, env),
+        value => value,
+    }
 }
 
 /// A TIMESTAMP in the session's time zone.
@@ -498,7 +504,12 @@ fn call_with<'v>(
     let args = &mut args[..site.arguments.len()];
     let propagates = site.function.nulls == Nulls::Propagate;
     for (place, argument) in args.iter_mut().zip(&site.arguments) {
-        *place = eval(argument, row, env)?;
+        // What most arguments are, without a call.
+        *place = match argument {
+            Expr::Const(value) => Value::Datum(value.datum()),
+            Expr::Column(n) => Value::Datum(shown(column(row, *n)?, env)),
+            argument => eval(argument, row, env)?,
+        };
         if propagates && matches!(place, Value::Datum(Datum::Null)) {
             return Ok(NULL);
         }

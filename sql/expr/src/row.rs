@@ -126,12 +126,13 @@ pub fn column<'v>(row: &Row<'v>, place: Column) -> Result<Datum<'v>, SqlError> {
         }
         _ => return Err(SqlError::Storage(NO_ROW)),
     };
-    layout.decode(bytes, position).map_err(damaged)
+    layout.decode_or(bytes, position, damaged)
 }
 
 const NO_ROW: base::Error = base::Error::Internal("column without a row");
 
 /// A stored row that cannot be decoded.
+#[cold]
 pub fn damaged(error: value::RowError) -> SqlError {
     Refused::DamagedRow(error.column, error.offset, error.what).into()
 }

@@ -11,6 +11,8 @@ use stdx::bytes::be_head;
 const OTHER_KIND: &str = "value of another kind than its column";
 /// Digits of a second's fraction in one byte.
 const BYTE_DIGITS: u8 = 2;
+/// Bytes of a DATETIME without its fraction.
+const DATE_TIME_BYTES: usize = 5;
 /// TIME's whole seconds are stored above this.
 const TIME_ZERO: i64 = 1 << 23;
 
@@ -57,7 +59,12 @@ pub(crate) fn get(ty: &ColumnType, bytes: &[u8]) -> Datum<'static> {
         Kind::Year if raw == 0 => Datum::Year(0),
         Kind::Year => Datum::Year(1900 + raw as u16),
         Kind::Time => Datum::Time(get_time(ty, bytes)),
-        Kind::DateTime => Datum::DateTime(get_date_time(ty, bytes)),
+        // Without a fraction it is one number.
+        Kind::DateTime if bytes.len() == DATE_TIME_BYTES => Datum::DateTime(date_time(ty, raw, 0)),
+        Kind::DateTime => {
+            let (packed, micros) = split(bytes, DATE_TIME_BYTES);
+            Datum::DateTime(date_time(ty, packed, micros))
+        }
         Kind::Timestamp => {
             let (seconds, micros) = split(bytes, 4);
             let micros = seconds as i64 * crate::time::MICROS_PER_SECOND + micros;
@@ -202,13 +209,14 @@ fn put_date_time(ty: &ColumnType, v: DateTime, to: &mut [u8]) -> Result<(), &'st
         return Err("more digits of the second than its column");
     }
     let (bytes, unit) = fraction_unit(ty.decimals);
-    put_number(v.packed() >> 20, &mut to[..5]);
-    put_number((i64::from(v.micros()) / unit) as u64, &mut to[5..5 + bytes]);
+    let (whole, fraction) = to.split_at_mut(DATE_TIME_BYTES);
+    put_number(v.packed() >> 20, whole);
+    put_number((i64::from(v.micros()) / unit) as u64, &mut fraction[..bytes]);
     Ok(())
 }
 
-fn get_date_time(ty: &ColumnType, bytes: &[u8]) -> DateTime {
-    let (packed, micros) = split(bytes, 5);
+#[inline]
+fn date_time(ty: &ColumnType, packed: u64, micros: i64) -> DateTime {
     let all = packed << 20 | micros as u64;
     DateTime::from_packed(all, ty.decimals).unwrap_or(DateTime::ZERO)
 }

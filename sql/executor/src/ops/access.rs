@@ -11,7 +11,7 @@
 use super::Run;
 use super::cells::convert_at;
 use crate::keyrange::{Key, KeyRanges, whole};
-use crate::{Environment, SqlError};
+use crate::{Environment, ExecError, SqlError};
 use engine::Table;
 use expr::{Expr, Frame, damaged};
 use planner::query_plan::{KeyRange, KeyValue, LastPart};
@@ -172,7 +172,7 @@ impl<'t> Encoder<'t> {
     /// Encodes ranges; `touching` ones become one.
     ///
     /// # Errors
-    /// Those of evaluating their values.
+    /// Those of evaluating their values; 1114 for keys of more than 4 GB.
     pub fn ranges(
         &self,
         (ranges, touching): (&[KeyRange], bool),
@@ -181,18 +181,21 @@ impl<'t> Encoder<'t> {
         found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
         found.clear();
+        let whole_column = self.column(0).filter(|(spec, _)| spec.prefix_chars.is_none());
         for range in ranges {
-            self.range_behind((0, &[]), range, run, frame, found)?;
+            let is_done = whole_column.is_some_and(|column| point(column, range, run, found));
+            if !is_done {
+                self.range_behind((0, &[]), range, run, frame, found)?;
+            }
         }
-        found.merge(touching);
-        Ok(())
+        settle(touching, found)
     }
 
     /// Encodes the ranges of those keys that begin with `before`, which is of so many parts, and have what a range asks
     /// of the parts behind; disjoint, in order.
     ///
     /// # Errors
-    /// Those of evaluating its values.
+    /// Those of evaluating its values; 1114 for keys of more than 4 GB.
     pub fn ranges_behind(
         &self,
         before: (usize, &[u8]),
@@ -203,8 +206,7 @@ impl<'t> Encoder<'t> {
     ) -> Result<(), SqlError> {
         found.clear();
         self.range_behind(before, range, run, frame, found)?;
-        found.merge(true);
-        Ok(())
+        settle(true, found)
     }
 
     fn range_behind(
@@ -363,6 +365,30 @@ impl<'t> Encoder<'t> {
         let end = if part == Part::Near { Bound::Included(key) } else { Bound::Unbounded };
         Ok((end, false))
     }
+}
+
+/// Sorts the ranges that were encoded.
+fn settle(touching: bool, found: &mut KeyRanges) -> Result<(), SqlError> {
+    if found.has_overflowed() {
+        return Err(ExecError::TableFull("<temporary>").into());
+    }
+    found.merge(touching);
+    Ok(())
+}
+
+/// Adds the range of what equals a parameter in the first part, if that is all that is asked, and the value is of the column's kind: what
+/// lists are made of. Else nothing is done.
+#[inline(always)]
+fn point((spec, ty): Column<'_>, range: &KeyRange, run: &Run<'_>, found: &mut KeyRanges) -> bool {
+    let ([only], LastPart::Any) = (&*range.equal, &range.last) else { return false };
+    let Some(value) = run.parameter(&only.value) else { return false };
+    let start = found.bytes().len();
+    let is_exact = spec.append_exact(ty, &value, found.bytes());
+    if is_exact {
+        let key = found.key_from(start);
+        found.push_whole(key);
+    }
+    is_exact
 }
 
 /// Appends the part of a bound: a part that keeps a prefix is written whole where a cut text's key is no beginning of the text's.

@@ -305,7 +305,8 @@ impl<'p> Batches<'p> {
         let by_row = |part: &Part| !vectors || *part == Part::Rows;
         let evaluates = rest || self.vectors.parts.iter().any(by_row);
         self.groups.clear();
-        if !evaluates && self.group.keys.is_empty() && groups.len() > 0 {
+        let has_one_group = self.group.keys.is_empty();
+        if !evaluates && has_one_group && groups.len() > 0 {
             // All rows are of the only group.
             self.groups.resize(self.batch.len(), 0);
             return Ok(());
@@ -325,13 +326,17 @@ impl<'p> Batches<'p> {
                 continue;
             }
             let keys = self.keys.as_deref();
-            let known = keys.and_then(|keys| self.remembered.find(&self.layout, row, keys));
+            // The only group needs no key to be found by.
+            let known = match has_one_group {
+                true => (groups.len() > 0).then_some(0),
+                false => keys.and_then(|keys| self.remembered.find(&self.layout, row, keys)),
+            };
             let number = match known {
                 Some(number) => Some(number as usize),
                 None => {
                     put(frame);
                     let number = groups.number(pass, run, frame)?;
-                    if let Some(number) = number {
+                    if let Some(number) = number.filter(|_| !has_one_group) {
                         self.remembered.add(number as u32);
                         pass.charge.set(groups.kept_bytes());
                     }

@@ -135,17 +135,23 @@ fn ordinal(n: u8) -> &'static str {
 }
 
 /// Appends a number in so many characters at least.
+#[inline]
 fn put(v: impl Into<i64>, chars_min: usize, out: &mut Vec<u8>) {
     let v: i64 = v.into();
     let two = |v: i64| [b'0' + (v / 10) as u8, b'0' + (v % 10) as u8];
     match (v, chars_min) {
-        (0..100, 2) => return out.extend_from_slice(&two(v)),
+        (0..100, 2) => out.extend_from_slice(&two(v)),
         (0..10_000, 4) => {
             let [[a, b], [c, d]] = [two(v / 100), two(v % 100)];
-            return out.extend_from_slice(&[a, b, c, d]);
+            out.extend_from_slice(&[a, b, c, d]);
         }
-        _ => {}
+        _ => put_other(v, chars_min, out),
     }
+}
+
+/// As [`put`], of what is no usual number of a date.
+#[inline(never)]
+fn put_other(v: i64, chars_min: usize, out: &mut Vec<u8>) {
     if v < 0 {
         out.push(b'-');
     }
@@ -164,24 +170,36 @@ fn put(v: impl Into<i64>, chars_min: usize, out: &mut Vec<u8>) {
 impl Formatted {
     /// Appends the text; `None` for a name of a month or day that there is not.
     fn append(&self, format: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        let mut rest = format.iter();
-        while let Some(&plain) = rest.next() {
-            // Of a character of several bytes behind the sign each is itself.
-            match (plain, rest.as_slice().first()) {
-                (b'%', Some(&letter)) => {
-                    rest.next();
-                    self.one(letter, out)?;
+        // A time has zeros for its date, and no name.
+        let date = self.date.unwrap_or(Date::ZERO);
+        let mut at = 0;
+        while let Some(&plain) = format.get(at) {
+            at += 1;
+            let letter = match format.get(at) {
+                Some(&letter) if plain == b'%' => letter,
+                _ => {
+                    out.push(plain);
+                    continue;
                 }
-                _ => out.push(plain),
+            };
+            // Of a character of several bytes behind the sign each is itself.
+            at += 1;
+            match letter {
+                // What most formats are made of, without a call.
+                b'Y' => put(date.year(), 4, out),
+                b'm' => put(date.month(), 2, out),
+                b'd' => put(date.day(), 2, out),
+                _ => self.one(date, letter, out)?,
             }
         }
         Some(())
     }
 
-    fn one(&self, letter: u8, out: &mut Vec<u8>) -> Option<()> {
+    /// Appends what any letter but `Y`, `m` and `d` stands for.
+    fn one(&self, date: Date, letter: u8, out: &mut Vec<u8>) -> Option<()> {
         match letter {
-            b'a' | b'b' | b'c' | b'D' | b'd' | b'e' | b'j' | b'M' | b'm' | b'U' | b'u' | b'V'
-            | b'v' | b'W' | b'w' | b'X' | b'x' | b'Y' | b'y' => self.of_date(letter, out),
+            b'a' | b'b' | b'c' | b'D' | b'e' | b'j' | b'M' | b'U' | b'u' | b'V' | b'v' | b'W'
+            | b'w' | b'X' | b'x' | b'y' => of_date(date, letter, out),
             _ => {
                 self.of_time(letter, out);
                 Some(())
@@ -220,42 +238,39 @@ impl Formatted {
             other => out.push(other),
         }
     }
+}
 
-    fn of_date(&self, letter: u8, out: &mut Vec<u8>) -> Option<()> {
-        // A time has zeros for its date, and no name.
-        let date = self.date.unwrap_or(Date::ZERO);
-        let (year, month, day) = (date.year(), date.month(), date.day());
-        let month_name = || MONTHS.get(usize::from(month).checked_sub(1)?).copied();
-        let weekday = || (!date.is_zero()).then(|| (day_number(date) + 5).rem_euclid(7) as usize);
-        let week = |mode| week_of(date, Weeks::of(mode));
-        let mut name = |name: &str| out.extend_from_slice(name.as_bytes());
-        match letter {
-            b'a' => name(&DAYS[weekday()?][..3]),
-            b'W' => name(DAYS[weekday()?]),
-            b'b' => name(&month_name()?[..3]),
-            b'M' => name(month_name()?),
-            b'w' => put((weekday()? as i64 + 1) % 7, 1, out),
-            b'c' => put(month, 1, out),
-            b'm' => put(month, 2, out),
-            b'd' => put(day, 2, out),
-            b'e' => put(day, 1, out),
-            b'D' => {
-                put(day, 1, out);
-                out.extend_from_slice(ordinal(day).as_bytes());
-            }
-            b'j' if date.is_zero() => name("000"),
-            b'j' => put(day_of_year(date), 3, out),
-            b'U' => put(week(0).0, 2, out),
-            b'u' => put(week(1).0, 2, out),
-            b'V' => put(week(2).0, 2, out),
-            b'v' => put(week(3).0, 2, out),
-            b'X' => put(week(2).1, 4, out),
-            b'x' => put(week(3).1, 4, out),
-            b'Y' => put(year, 4, out),
-            _ => put(year % 100, 2, out),
+/// Appends what a letter tells of a date, but for `Y`, `m` and `d`, which [`Formatted::append`] writes; `None` for a name that there is
+/// not.
+fn of_date(date: Date, letter: u8, out: &mut Vec<u8>) -> Option<()> {
+    let (month, day) = (date.month(), date.day());
+    let month_name = || MONTHS.get(usize::from(month).checked_sub(1)?).copied();
+    let weekday = || (!date.is_zero()).then(|| (day_number(date) + 5).rem_euclid(7) as usize);
+    let week = |mode| week_of(date, Weeks::of(mode));
+    let mut name = |name: &str| out.extend_from_slice(name.as_bytes());
+    match letter {
+        b'a' => name(&DAYS[weekday()?][..3]),
+        b'W' => name(DAYS[weekday()?]),
+        b'b' => name(&month_name()?[..3]),
+        b'M' => name(month_name()?),
+        b'w' => put((weekday()? as i64 + 1) % 7, 1, out),
+        b'c' => put(month, 1, out),
+        b'e' => put(day, 1, out),
+        b'D' => {
+            put(day, 1, out);
+            out.extend_from_slice(ordinal(day).as_bytes());
         }
-        Some(())
+        b'j' if date.is_zero() => name("000"),
+        b'j' => put(day_of_year(date), 3, out),
+        b'U' => put(week(0).0, 2, out),
+        b'u' => put(week(1).0, 2, out),
+        b'V' => put(week(2).0, 2, out),
+        b'v' => put(week(3).0, 2, out),
+        b'X' => put(week(2).1, 4, out),
+        b'x' => put(week(3).1, 4, out),
+        _ => put(date.year() % 100, 2, out),
     }
+    Some(())
 }
 
 fn date_format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
@@ -299,9 +314,8 @@ fn monthname<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn named<'v>(c: &mut Call<'_, 'v>, letter: u8) -> Answer<'v> {
     let wanted = if letter == b'W' { MomentForm::MOMENT } else { MomentForm::FUZZY };
     let Some(moment) = argument(c, 0, wanted) else { return Ok(NULL) };
-    let parts = Formatted { date: Some(moment.date()), time: moment.time() };
     let mut out = Vec::new();
-    Ok(parts.of_date(letter, &mut out).map_or(NULL, |()| out.into()))
+    Ok(of_date(moment.date(), letter, &mut out).map_or(NULL, |()| out.into()))
 }
 
 fn from_unixtime<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
