@@ -181,7 +181,9 @@ impl<'t> Encoder<'t> {
         found: &mut KeyRanges,
     ) -> Result<(), SqlError> {
         found.clear();
-        let whole_column = self.column(0).filter(|(spec, _)| spec.prefix_chars.is_none());
+        // Of one range, as most have, it does not pay to ask.
+        let first = if ranges.len() > 1 { self.column(0) } else { None };
+        let whole_column = first.filter(|(spec, _)| spec.prefix_chars.is_none());
         for range in ranges {
             let is_done = whole_column.is_some_and(|column| point(column, range, run, found));
             if !is_done {
