@@ -212,9 +212,19 @@ pub fn div_with(a: Datum<'_>, b: Datum<'_>, increment: u8) -> ArithResult {
 ///
 /// # Errors
 /// The result is outside BIGINT.
+#[inline]
 pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    let unsigned = is_unsigned(&a) || is_unsigned(&b);
-    match operands(&a, &b) {
+    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
+        && let Some(v) = x.checked_div(y)
+    {
+        return Ok(Datum::Int(v));
+    }
+    int_div_any(&a, &b)
+}
+
+fn int_div_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
+    let unsigned = is_unsigned(a) || is_unsigned(b);
+    match operands(a, b) {
         Operands::Null | Operands::Ints(_, 0, _) => Ok(Datum::Null),
         Operands::Ints(x, y, unsigned) => int(x / y, unsigned),
         Operands::Doubles(_, 0.0) => Ok(Datum::Null),
@@ -234,10 +244,21 @@ pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 ///
 /// # Errors
 /// None so far: the remainder is never larger than an operand.
+#[inline]
 pub fn rem(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    match operands(&a, &b) {
+    // Without a division of 128 bits.
+    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
+        && let Some(v) = x.checked_rem(y)
+    {
+        return Ok(Datum::Int(v));
+    }
+    rem_any(&a, &b)
+}
+
+fn rem_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
+    match operands(a, b) {
         Operands::Null | Operands::Ints(_, 0, _) => Ok(Datum::Null),
-        Operands::Ints(x, y, _) => int(x % y, is_unsigned(&a)),
+        Operands::Ints(x, y, _) => int(x % y, is_unsigned(a)),
         Operands::Doubles(_, 0.0) => Ok(Datum::Null),
         Operands::Decimals(_, y) if y.is_zero() => Ok(Datum::Null),
         Operands::Decimals(x, y) => decimal(x.rem(&y)),
@@ -277,6 +298,25 @@ mod tests {
 
     fn dec(unscaled: i128, scale: u8) -> Datum<'static> {
         Datum::Decimal(Decimal::from_i128(unscaled, scale))
+    }
+
+    #[test]
+    fn signed_integers_have_the_results_of_the_general_way() {
+        type Way = fn(&Datum<'_>, &Datum<'_>) -> ArithResult;
+        type Short = fn(Datum<'static>, Datum<'static>) -> ArithResult;
+        let ways: [(Short, Way); 5] = [
+            (add, add_any),
+            (sub, sub_any),
+            (mul, mul_any),
+            (rem, rem_any),
+            (int_div, int_div_any),
+        ];
+        let edges = [i64::MIN, i64::MIN + 1, -7, -1, 0, 1, 2, 7, i64::MAX - 1, i64::MAX];
+        for (a, b) in edges.iter().flat_map(|a| edges.iter().map(move |b| (Int(*a), Int(*b)))) {
+            for (short, general) in ways {
+                assert_eq!(show(short(a, b)), show(general(&a, &b)), "{a:?}, {b:?}");
+            }
+        }
     }
 
     #[test]

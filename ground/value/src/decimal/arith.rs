@@ -107,14 +107,34 @@ impl Decimal {
     /// result has that scale, 0 to 30. `None`: more than 65 digits.
     #[must_use]
     pub fn round(&self, scale: i32) -> Option<Decimal> {
-        self.rescaled(scale, round_off)
+        self.short_cut(scale, true).or_else(|| self.rescaled(scale, round_off))
     }
 
     /// As [`Decimal::round`], cut off.
     #[must_use]
     pub fn truncate(&self, scale: i32) -> Decimal {
+        if let Some(cut) = self.short_cut(scale, false) {
+            return cut;
+        }
         let cut = scale.min(i32::from(self.scale()));
         self.rescaled(cut, Wide::scale_down).unwrap_or(*self)
+    }
+
+    /// As [`Decimal::round`] or [`Decimal::truncate`] of a value of 64 bits, with fewer digits behind the point; `None`: it is another
+    /// case.
+    fn short_cut(&self, scale: i32, rounds: bool) -> Option<Decimal> {
+        /// Powers of ten that have room.
+        const DIGITS_MAX: u32 = 18;
+        let kept = u8::try_from(scale).ok()?;
+        let dropped = u32::from(self.scale().checked_sub(kept)?);
+        if dropped == 0 || dropped > DIGITS_MAX {
+            return None;
+        }
+        let v = i64::try_from(self.unscaled()?).ok()?;
+        let unit = 10i64.pow(dropped);
+        let (q, r) = (v / unit, v % unit);
+        let away = i64::from(rounds && 2 * r.unsigned_abs() >= unit.unsigned_abs());
+        Some(Decimal::narrow(i128::from(q + away * r.signum()), kept))
     }
 
     fn rescaled(&self, scale: i32, cut: fn(Wide, u32) -> Wide) -> Option<Decimal> {

@@ -110,6 +110,18 @@ proptest! {
     }
 
     #[test]
+    fn short_values_are_rounded_and_cut_as_all_are(v in any::<i64>(), scale in 0u8..=30, to in 0i32..=30) {
+        let a = Decimal::from_i128(v.into(), scale);
+        let as_text = |mode| text(&big(&a).with_scale_round(i64::from(to), mode), to as u8);
+        if let Some(rounded) = a.round(to) {
+            prop_assert_eq!(rounded.to_string(), as_text(RoundingMode::HalfUp));
+        }
+        if to <= i32::from(scale) {
+            prop_assert_eq!(a.truncate(to).to_string(), as_text(RoundingMode::Down));
+        }
+    }
+
+    #[test]
     fn no_text_panics(s in "[-+ 0-9.eE]{0,90}") {
         let _ = Decimal::from_text(s.as_bytes());
     }

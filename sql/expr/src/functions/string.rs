@@ -361,6 +361,9 @@ fn upper<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 fn reverse<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let text = c.text(0);
+    if text.is_ascii() {
+        return Ok(text.iter().rev().copied().collect::<Vec<u8>>().into());
+    }
     let charset = c.collation().charset();
     let mut out = vec![0; text.len()];
     let (mut rest, mut end) = (&text[..], text.len());
@@ -559,15 +562,10 @@ fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     } else {
         format!("{:.*}", decimals, super::numeric::round_double(c.double(0), decimals as i64))
     };
-    let locale = match c.len() > 2 {
-        true if c.is_null(2) => "NULL".into(),
-        true => String::from_utf8_lossy(&c.text(2)).into_owned(),
-        false => "en_US".into(),
+    let NumberFormat { point, separator, group } = match c.len() > 2 {
+        true => number_format_of(c, 2),
+        false => EN_US,
     };
-    let NumberFormat { point, separator, group } = number_format(&locale).unwrap_or_else(|| {
-        c.env.warn(WarningLevel::Warning, 1649, format!("Unknown locale: '{locale}'"));
-        NumberFormat { point: ".", separator: ",", group: 3 }
-    });
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |d| ("-", d));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut out = sign.to_string();
@@ -591,6 +589,20 @@ struct NumberFormat {
     separator: &'static str,
     /// Digits of a group but the last, which has three.
     group: usize,
+}
+
+const EN_US: NumberFormat = NumberFormat { point: ".", separator: ",", group: 3 };
+
+/// The numbers of the locale that an argument names; of one that MySQL does not know (warning 1649) as of en_US.
+fn number_format_of(c: &mut Call<'_, '_>, n: usize) -> NumberFormat {
+    let locale = match c.is_null(n) {
+        true => "NULL".into(),
+        false => String::from_utf8_lossy(&c.text(n)).into_owned(),
+    };
+    number_format(&locale).unwrap_or_else(|| {
+        c.env.warn(WarningLevel::Warning, 1649, format!("Unknown locale: '{locale}'"));
+        EN_US
+    })
 }
 
 /// The numbers of a locale; `None` when MySQL knows no such locale.
