@@ -378,10 +378,8 @@ impl Environment for Env {
         self.cached.safe_updates
     }
 
-    fn time_zone(&self) -> value::TimeZone {
-        let id = variables::id("time_zone");
-        let name = id.get().kind.show(self.vars.value(id));
-        value::TimeZone::named(&name).unwrap_or_else(value::TimeZone::system)
+    fn time_zone(&self) -> &value::TimeZone {
+        &self.cached.time_zone
     }
 
     fn random(&mut self) -> f64 {

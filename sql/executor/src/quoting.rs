@@ -32,7 +32,7 @@ impl Quoting {
             quote: if set(mode::ANSI_QUOTES) { '"' } else { '`' },
             always: always.ok().and_then(|v| v.datum().as_u64()) != Some(0),
             portable: set(mode::ANSI),
-            zone: env.time_zone(),
+            zone: env.time_zone().clone(),
         }
     }
 

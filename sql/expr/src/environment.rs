@@ -98,7 +98,7 @@ pub trait Environment: catalog::Viewer + Variables {
         false
     }
     /// The session's time zone.
-    fn time_zone(&self) -> value::TimeZone;
+    fn time_zone(&self) -> &value::TimeZone;
     /// The next number of the session's RAND().
     fn random(&mut self) -> f64;
     /// The next number of the sequence that a seeded RAND at a place of the statement started.

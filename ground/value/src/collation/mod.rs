@@ -298,6 +298,23 @@ impl Collation {
         }
     }
 
+    /// As a search by [`Collation::begins_with`], where all characters of both are plain ones, each with a weight of its own but for its
+    /// case: where `part`, which is not empty, begins in `whole`. Outer `None`: it takes weights to find it.
+    #[must_use]
+    pub fn find_plain(self, whole: &[u8], part: &[u8]) -> Option<Option<usize>> {
+        let Weights::Unicode900(levels) = self.weights() else { return None };
+        if part.is_empty() || !uca::are_all_plain(whole) || !uca::are_all_plain(part) {
+            return None;
+        }
+        let mut places = whole.windows(part.len());
+        Some(match levels {
+            uca::Levels::One | uca::Levels::Two => {
+                places.position(|place| place.eq_ignore_ascii_case(part))
+            }
+            uca::Levels::Three => places.position(|place| place == part),
+        })
+    }
+
     /// Appends bytes whose memcmp order is the collation's order.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
         match self.weights() {

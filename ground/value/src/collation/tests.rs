@@ -187,6 +187,34 @@ fn many_characters_at_once_weigh_as_one_by_one() {
 }
 
 #[test]
+fn plain_texts_are_found_where_their_weights_are() {
+    let mut rng = Rng::new(12);
+    let mut found = 0;
+    let by_weights = |c: Collation, whole: &[u8], part: &[u8]| {
+        (0..whole.len()).find(|at| c.begins_with(&whole[*at..], part))
+    };
+    let check = |c: Collation, whole: &[u8], part: &[u8]| {
+        let place = c.find_plain(whole, part)?;
+        assert_eq!(place, by_weights(c, whole, part), "{whole:?}, {part:?} in {}", c.name());
+        place
+    };
+    for c in Collation::ALL {
+        for (a, b) in (0..=0x7F).flat_map(|a| (0..=0x7F).map(move |b| (a, b))) {
+            check(c, &[a], &[b]);
+        }
+        for _ in 0..2_000 {
+            let whole = ascii_text(&mut rng);
+            let mut part = whole[whole.len() / 3..whole.len() / 2].to_vec();
+            part.make_ascii_uppercase();
+            found += usize::from(check(c, &whole, &part).is_some());
+        }
+    }
+    assert!(found > 300, "{found}");
+    assert_eq!(AI.find_plain(b"abc", b""), None);
+    assert_eq!(AI.find_plain("aé".as_bytes(), b"a"), None);
+}
+
+#[test]
 fn every_code_point_has_weights_in_every_collation() {
     let mut buf = [0; 4];
     let mut out = Vec::new();

@@ -422,6 +422,12 @@ fn are_plain(chars: &[u8; STEP]) -> bool {
     in_ascii && (chars | chars << 1) & HIGH == HIGH
 }
 
+/// Whether all of a text's characters are plain.
+pub(super) fn are_all_plain(s: &[u8]) -> bool {
+    let (steps, rest) = s.as_chunks::<STEP>();
+    steps.iter().all(are_plain) && rest.iter().all(|c| (b' '..=b'~').contains(c))
+}
+
 /// The weights of plain characters, big-endian.
 #[inline(always)]
 fn put_plain_weights<L: Level>(chars: &[u8; STEP], place: &mut [u8; 2 * STEP]) {

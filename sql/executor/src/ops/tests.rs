@@ -78,8 +78,8 @@ impl Environment for Nobody {
     fn sql_mode(&self) -> u64 {
         0
     }
-    fn time_zone(&self) -> TimeZone {
-        TimeZone::utc()
+    fn time_zone(&self) -> &TimeZone {
+        &self.0
     }
     fn random(&mut self) -> f64 {
         0.5

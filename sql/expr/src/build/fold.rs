@@ -177,8 +177,8 @@ impl Environment for Alone<'_> {
     fn sql_mode(&self) -> u64 {
         self.settings.sql_mode
     }
-    fn time_zone(&self) -> TimeZone {
-        self.unknown(TimeZone::utc())
+    fn time_zone(&self) -> &TimeZone {
+        self.unknown(&self.zone)
     }
     fn random(&mut self) -> f64 {
         self.unknown(0.0)

@@ -263,6 +263,9 @@ fn position(c: &Call<'_, '_>, text: &[u8], wanted: &[u8], from: i128) -> i64 {
     let charset = collation.charset();
     let mut at = collation.prefix(text, (from - 1) as usize).len();
     let mut number = from as i64;
+    if let Some(place) = collation.find_plain(&text[at..], wanted) {
+        return place.map_or(0, |bytes| number + bytes as i64);
+    }
     while at < text.len() {
         if collation.begins_with(&text[at..], wanted) {
             return number;
