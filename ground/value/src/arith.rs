@@ -246,7 +246,7 @@ fn int_div_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
 /// None so far: the remainder is never larger than an operand.
 #[inline]
 pub fn rem(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    // Without a division of 128 bits.
+    // A division of 128 bits is slow; a divisor of zero, and the smallest number by -1, go the general way.
     if let (Datum::Int(x), Datum::Int(y)) = (a, b)
         && let Some(v) = x.checked_rem(y)
     {

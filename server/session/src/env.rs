@@ -138,7 +138,8 @@ impl Env {
         let zone = variables::id("time_zone");
         let zone = zone.get().kind.show(self.vars.value(zone));
         if zone != self.cached.time_zone.name() {
-            self.cached.time_zone = value::TimeZone::named(&zone).unwrap_or_default();
+            self.cached.time_zone =
+                value::TimeZone::named(&zone).unwrap_or_else(value::TimeZone::system);
         }
         self.diagnostics.set_conditions_max(self.vars.number("max_error_count") as usize);
         let autocommit = self.vars.number("autocommit") != 0;

@@ -226,11 +226,16 @@ impl Core {
                 Assign::Text(&text)
             }
         };
-        if let (Assign::Text(word), "time_zone") = (&assign, v.name)
-            && value::TimeZone::named(word).is_none()
-        {
-            return Err(SessionError::UnknownTimeZone(word).into());
-        }
+        let zone;
+        let assign = match (assign, v.name) {
+            // It is shown as it is meant: +03:00, SYSTEM.
+            (Assign::Text(word), "time_zone") => {
+                let named = value::TimeZone::named(word);
+                zone = named.ok_or(SessionError::UnknownTimeZone(word))?;
+                Assign::Text(zone.name())
+            }
+            (assign, _) => assign,
+        };
         let canonical = match (v.effect, &assign) {
             (Effect::Names, _) => self.charset_or_collation(v.name, &assign)?,
             (_, Assign::Text(text)) if v.name == "optimizer_trace" && is_off(text) => {

@@ -299,7 +299,7 @@ impl Collation {
     }
 
     /// As a search by [`Collation::begins_with`], where all characters of both are plain ones, each with a weight of its own but for its
-    /// case: where `part`, which is not empty, begins in `whole`. Outer `None`: it takes weights to find it.
+    /// case, which the third level tells: where `part`, which is not empty, begins in `whole`. Outer `None`: it takes weights to find it.
     #[must_use]
     pub fn find_plain(self, whole: &[u8], part: &[u8]) -> Option<Option<usize>> {
         let Weights::Unicode900(levels) = self.weights() else { return None };

@@ -490,9 +490,8 @@ pub(super) fn key_start(s: &[u8], out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(&weights);
     };
     put(chars);
-    // Many texts begin alike: a second step costs a tenth of a whole key, and of the comparisons that need one.
-    if let Some((chars, rest)) = rest.split_first_chunk::<STEP>()
-        && !rest.is_empty()
+    // Many texts begin alike: a second step costs a tenth of the whole key that a tie would need.
+    if let Some((chars, _)) = rest.split_first_chunk::<STEP>()
         && are_plain(chars)
     {
         put(chars);

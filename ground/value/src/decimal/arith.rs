@@ -120,10 +120,10 @@ impl Decimal {
         self.rescaled(cut, Wide::scale_down).unwrap_or(*self)
     }
 
-    /// As [`Decimal::round`] or [`Decimal::truncate`] of a value of 64 bits, with fewer digits behind the point; `None`: it is another
-    /// case.
+    /// As [`Decimal::round`] or [`Decimal::truncate`] of a value of 64 bits, which most columns have, with fewer digits behind the point,
+    /// without the 512 bits of the general way; `None`: it is another case.
     fn short_cut(&self, scale: i32, rounds: bool) -> Option<Decimal> {
-        /// Powers of ten that have room.
+        /// Powers of ten that have room in 64 bits, twice what remains of them too.
         const DIGITS_MAX: u32 = 18;
         let kept = u8::try_from(scale).ok()?;
         let dropped = u32::from(self.scale().checked_sub(kept)?);
