@@ -97,19 +97,23 @@ fn decimal(v: Option<Decimal>) -> ArithResult {
     v.map(Datum::Decimal).ok_or(ArithError::DecimalOutOfRange)
 }
 
+/// The result of two signed integers, the usual operands, without 128 bits; `None`: there are others, or what `op` has no result for (an
+/// overflow, a divisor of zero) goes the general way, which knows its error.
+#[inline(always)]
+fn short(a: &Datum<'_>, b: &Datum<'_>, op: fn(i64, i64) -> Option<i64>) -> Option<Datum<'static>> {
+    match (a, b) {
+        (Datum::Int(x), Datum::Int(y)) => op(*x, *y).map(Datum::Int),
+        _ => None,
+    }
+}
+
 /// `a + b`; NULL when either is.
 ///
 /// # Errors
 /// The result is outside its type.
 #[inline]
 pub fn add(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    // Two signed integers are the usual operands; one that overflows gets its error from `add_any`.
-    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
-        && let Some(v) = x.checked_add(y)
-    {
-        return Ok(Datum::Int(v));
-    }
-    add_any(&a, &b)
+    short(&a, &b, i64::checked_add).map_or_else(|| add_any(&a, &b), Ok)
 }
 
 fn add_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
@@ -127,12 +131,7 @@ fn add_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
 /// The result is outside its type; with an unsigned operand that is anything below zero.
 #[inline]
 pub fn sub(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
-        && let Some(v) = x.checked_sub(y)
-    {
-        return Ok(Datum::Int(v));
-    }
-    sub_any(&a, &b)
+    short(&a, &b, i64::checked_sub).map_or_else(|| sub_any(&a, &b), Ok)
 }
 
 fn sub_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
@@ -161,12 +160,7 @@ pub fn sub_signed(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
 /// The result is outside its type.
 #[inline]
 pub fn mul(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
-        && let Some(v) = x.checked_mul(y)
-    {
-        return Ok(Datum::Int(v));
-    }
-    mul_any(&a, &b)
+    short(&a, &b, i64::checked_mul).map_or_else(|| mul_any(&a, &b), Ok)
 }
 
 fn mul_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
@@ -214,12 +208,7 @@ pub fn div_with(a: Datum<'_>, b: Datum<'_>, increment: u8) -> ArithResult {
 /// The result is outside BIGINT.
 #[inline]
 pub fn int_div(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
-        && let Some(v) = x.checked_div(y)
-    {
-        return Ok(Datum::Int(v));
-    }
-    int_div_any(&a, &b)
+    short(&a, &b, i64::checked_div).map_or_else(|| int_div_any(&a, &b), Ok)
 }
 
 fn int_div_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
@@ -246,13 +235,7 @@ fn int_div_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
 /// None so far: the remainder is never larger than an operand.
 #[inline]
 pub fn rem(a: Datum<'_>, b: Datum<'_>) -> ArithResult {
-    // A division of 128 bits is slow; a divisor of zero, and the smallest number by -1, go the general way.
-    if let (Datum::Int(x), Datum::Int(y)) = (a, b)
-        && let Some(v) = x.checked_rem(y)
-    {
-        return Ok(Datum::Int(v));
-    }
-    rem_any(&a, &b)
+    short(&a, &b, i64::checked_rem).map_or_else(|| rem_any(&a, &b), Ok)
 }
 
 fn rem_any(a: &Datum<'_>, b: &Datum<'_>) -> ArithResult {
