@@ -6,7 +6,7 @@
 use crate::process::Severity;
 use crate::registry::Process;
 use crate::server::Server;
-use catalog::{ProcessRow, TransactionRow};
+use catalog::{Client, ProcessRow, TransactionRow};
 use engine::{Abandoned, Deadlock, DeadlockMember, Names};
 use schema::LockNames;
 use std::fmt::Write;
@@ -79,7 +79,8 @@ fn active_s(process: &Process) -> u64 {
 }
 
 fn session(process: &Process, out: &mut String) {
-    let Process { line: ProcessRow { id, host, user, info, .. }, query_id, .. } = process;
+    let Process { line: ProcessRow { id, client, info, .. }, query_id, .. } = process;
+    let Client { host, user, .. } = &**client;
     let host = host.split(':').next().unwrap_or(host);
     let _ = writeln!(
         out,

@@ -69,7 +69,10 @@ impl Viewer for Env {
 
     fn processes(&self) -> Vec<ProcessRow> {
         let row = |process: Process| {
-            let Process { line, wait, stage, .. } = process;
+            let Process { line, is_idle, wait, stage, .. } = process;
+            if is_idle {
+                return ProcessRow { state: Some(""), ..line };
+            }
             let state = match self.server.engine.progress(line.slot).undoing {
                 Some(what) => state_of(what),
                 None => {
@@ -80,11 +83,11 @@ impl Viewer for Env {
                     states::state_of(wait, lock, (stage, text))
                 }
             };
-            ProcessRow { state: Some(state.to_string()), ..line }
+            ProcessRow { state: Some(state), ..line }
         };
         // Without PROCESS one sees one's own.
         let all = self.login.rights.global().has(Privileges::PROCESS);
-        let seen = |process: &Process| all || process.line.user == self.login.user;
+        let seen = |process: &Process| all || process.line.client.user == self.login.user;
         self.server.registry.processes().into_iter().filter(seen).map(row).collect()
     }
 

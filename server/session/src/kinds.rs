@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::core::{Descriptor, DiagnosticsUse, LockDuration, Runner};
 use crate::errors::SessionError;
 use crate::net::Net;
+use crate::process_list;
 use crate::show;
 use access::Privileges;
 use executor::{ResultColumn, RowSink, SqlError};
@@ -537,7 +538,6 @@ kinds! { of_show, SHOWS, Show, shown;
         needs |core| core.needs_current_schema(schema.as_deref(), Privileges::EVENT);
     Show::ProcedureStatus(_) => PLAIN.counts(C::ComShowProcedureStatus), { executor };
     Show::FunctionStatus(_) => PLAIN.counts(C::ComShowFunctionStatus), { executor };
-    Show::ProcessList { .. } => PLAIN.counts(C::ComShowProcesslist), { executor };
     Show::Status { .. } => PLAIN.counts(C::ComShowStatus), { executor };
     Show::OpenTables { .. } => PLAIN.counts(C::ComShowOpenTables), { executor };
     Show::Variables { .. } => PLAIN.counts(C::ComShowVariables), { executor };
@@ -607,6 +607,11 @@ kinds! { of_show, SHOWS, Show, shown;
             show::send_count(core.env.diagnostics.error_count(), sink) };
 
     // The session and the server themselves.
+    Show::ProcessList { full } =>
+        PLAIN.counts(C::ComShowProcesslist),
+        { rows |core, sink|
+            Ok(process_list::columns(*full)),
+            process_list::send(&core.env, *full, sink) };
     Show::Engine(engine, what) if what == "MUTEX" =>
         PLAIN.counts(C::ComShowEngineMutex),
         { rows |core, sink|

@@ -90,6 +90,7 @@ mod transaction_statements;
 
 mod accounts;
 mod branch_statements;
+mod process_list;
 mod set;
 
 mod admin;

@@ -21,7 +21,7 @@ use crate::connected::Connected;
 use crate::prepared_list::PreparedList;
 use crate::states::FLUSH;
 use crate::variables::Told;
-use catalog::ProcessRow;
+use catalog::{Client, ProcessRow};
 use figures::status_of;
 use instrument::PreparedReport;
 use std::sync::{Arc, OnceLock};
@@ -46,14 +46,8 @@ struct Identity {
     id: u64,
     /// User and host that it counts for among the connected, once the user is known.
     account: Option<(String, String)>,
-    user: String,
-    host: String,
-    db: Option<String>,
+    client: Arc<Client>,
     wake: Arc<dyn Wake>,
-    /// TLS secures its connection.
-    secured: bool,
-    /// What the client said of itself: names and values.
-    attributes: Arc<[(String, String)]>,
     /// What it tells of its variables.
     told: Arc<Told>,
     /// Its prepared statements.
@@ -76,6 +70,8 @@ const BLAMED_CHARS_MAX: usize = 200;
 pub struct Process {
     /// Its line of the process list; what it waits for is not in it.
     pub line: ProcessRow,
+    /// It runs nothing, nor is it leaving: it has no state.
+    pub is_idle: bool,
     /// Class of the wait it is in.
     pub wait: Option<&'static str>,
     /// The stage it is in.
@@ -151,7 +147,7 @@ impl Registry {
         let entry = self.entry(slot);
         entry.query_id.store(id << 32, Ordering::Relaxed);
         entry.publish(Activity::Connect, sync::now_ns(), b"");
-        let user = String::from("unauthenticated user");
+        let client = Client { user: "unauthenticated user".into(), host, ..Client::default() };
         let (of, thread_id) = (self.slots.session(slot), host::thread::next_id());
         of.thread_id.store(thread_id, Ordering::Relaxed);
         of.counters.set_thread_id(thread_id);
@@ -159,12 +155,8 @@ impl Registry {
         let identity = Identity {
             id,
             account: None,
-            user,
-            host,
-            db: None,
+            client: Arc::new(client),
             wake,
-            secured: false,
-            attributes: Arc::default(),
             told: Arc::default(),
             prepared: Arc::default(),
             leaves: false,
@@ -178,7 +170,7 @@ impl Registry {
     /// A proxy says where a session's client comes from.
     pub fn comes_from(&self, slot: usize, host: String) {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
-            identity.host = host;
+            Arc::make_mut(&mut identity.client).host = host;
         }
     }
 
@@ -186,7 +178,7 @@ impl Registry {
     pub fn rename(&self, slot: usize, user: &str, db: Option<&str>) -> bool {
         let mut is_other = false;
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
-            let host = host_of(&identity.host);
+            let host = host_of(&identity.client.host);
             let same = identity.account.as_ref().is_some_and(|a| a.0 == user && a.1 == host);
             if !same {
                 is_other = true;
@@ -200,8 +192,9 @@ impl Registry {
                     self.connected.go(&user, &host, &counted, || instrument::fold_page(page));
                 }
             }
-            identity.user = user.to_string();
-            identity.db = db.map(str::to_string);
+            let client = Arc::make_mut(&mut identity.client);
+            client.user = user.to_string();
+            client.db = db.map(str::to_string);
         }
         is_other
     }
@@ -229,8 +222,8 @@ impl Registry {
     /// What the client of a session says of itself, and whether TLS secures its connection.
     pub fn describe(&self, slot: usize, secured: bool, attributes: Vec<(String, String)>) {
         if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
-            identity.secured = secured;
-            identity.attributes = attributes.into();
+            let client = Arc::make_mut(&mut identity.client);
+            (client.secured, client.attributes) = (secured, attributes);
         }
     }
 
@@ -322,8 +315,8 @@ impl Registry {
     /// what it does or did last.
     pub fn who(&self, slot: usize) -> String {
         let entry = self.entry(slot);
-        let named =
-            entry.identity.lock().as_ref().map(|i| format!("{} ({}@{})", i.id, i.user, i.host));
+        let named = |i: &Identity| format!("{} ({}@{})", i.id, i.client.user, i.client.host);
+        let named = entry.identity.lock().as_ref().map(named);
         let Some(named) = named else { return "none (prepared by XA, or ended)".into() };
         let (activity, since_ns, text) = entry.read_last();
         let s = sync::now_ns().saturating_sub(since_ns) / 1_000_000_000;
@@ -371,7 +364,7 @@ impl Registry {
         let mut found = None;
         self.for_each(|_, identity| {
             if identity.id == id && !identity.leaves {
-                found = Some((identity.user.clone(), identity.is_system));
+                found = Some((identity.client.user.clone(), identity.is_system));
             }
         });
         found
@@ -391,7 +384,7 @@ impl Registry {
     pub fn count_of(&self, user: &str, besides: u64) -> u64 {
         let mut count = 0;
         self.for_each(|_, i| {
-            count += u64::from(i.user == user && i.id != besides && !i.leaves);
+            count += u64::from(i.client.user == user && i.id != besides && !i.leaves);
         });
         count
     }
@@ -449,21 +442,20 @@ impl Registry {
                 os_id: entry.os_id.load(Ordering::Relaxed),
                 monitoring: slot.monitoring(),
                 since_ns: since,
-                user: i.user.clone(),
-                host: i.host.clone(),
-                secured: i.secured,
-                db: i.db.clone(),
+                client: Arc::clone(&i.client),
                 command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
                 time_s: now.saturating_sub(since) / 1_000_000_000,
                 state: None,
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
                 transaction: entry.transaction(),
                 leaves: i.leaves,
-                attributes: Arc::clone(&i.attributes),
             };
             let query_id = entry.query_id.load(Ordering::Relaxed);
-            let stage = instrument::stage_of(&slot.counters).map(|stage| stage.name);
-            list.push(Process { line, wait: waiting.map(|c| c.name()), stage, query_id });
+            let is_idle = activity == Activity::Sleep as u32 && !i.leaves;
+            // Who is idle is in no stage: its page need not be fetched to learn that.
+            let stage = if is_idle { None } else { instrument::stage_of(&slot.counters) };
+            let stage = stage.map(|stage| stage.name);
+            list.push(Process { line, is_idle, wait: waiting.map(|c| c.name()), stage, query_id });
         }
         list.sort_by_key(|p| p.line.id);
         list

@@ -367,7 +367,7 @@ fn change_user_starts_anew_or_ends_the_connection() {
     body.extend_from_slice(&answer);
     body.extend_from_slice(b"\0\x2D\0mysql_native_password\0");
     assert_ok(&client.command(&body));
-    assert_eq!(server.registry.processes()[0].line.user, "old");
+    assert_eq!(server.registry.processes()[0].line.client.user, "old");
     assert_ok(&client.command(b"\x0E"));
     let mut wrong = Client::root(&server);
     let replies = wrong.command(b"\x11nosuch\0\0\0\x2D\0caching_sha2_password\0");

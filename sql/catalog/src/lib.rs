@@ -62,8 +62,8 @@ pub use older::{OlderColumns, ROW_VERSIONS_MAX};
 pub use open::OpenHandles;
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
-    ChangeRow, Changes, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy,
-    FiguresRow, HostRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA,
+    ChangeRow, Changes, Client, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow,
+    FiguresBy, FiguresRow, HostRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA,
     ProcessRow, ReadContext, SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow,
     Unchanged, UpdateRow, VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

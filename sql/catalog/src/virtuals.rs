@@ -215,6 +215,21 @@ pub struct HostRow {
     pub last_error_us: Option<i64>,
 }
 
+/// Who a session belongs to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    /// User.
+    pub user: String,
+    /// Host and port; without a port over the Unix socket.
+    pub host: String,
+    /// Current schema.
+    pub db: Option<String>,
+    /// TLS secures the connection.
+    pub secured: bool,
+    /// What the client said of itself when it connected: names and values.
+    pub attributes: Vec<(String, String)>,
+}
+
 /// A session as the process list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessRow {
@@ -230,20 +245,14 @@ pub struct ProcessRow {
     pub monitoring: u8,
     /// Since when it does what it does, in [`sync::now_ns`] nanoseconds.
     pub since_ns: u64,
-    /// User.
-    pub user: String,
-    /// Host and port; without a port over the Unix socket.
-    pub host: String,
-    /// TLS secures the connection.
-    pub secured: bool,
-    /// Current schema.
-    pub db: Option<String>,
+    /// Whose it is; shared with the session, so that a list copies no texts.
+    pub client: std::sync::Arc<Client>,
     /// What it does: `Query`, `Sleep`.
     pub command: &'static str,
     /// Since when, in seconds.
     pub time_s: u64,
     /// What it waits for.
-    pub state: Option<String>,
+    pub state: Option<&'static str>,
     /// Text of its statement.
     pub info: Option<String>,
     /// The transaction that it is in; one that began at 0 is what its next one would be. How far it is
@@ -251,8 +260,6 @@ pub struct ProcessRow {
     pub transaction: TransactionRow,
     /// The client is gone; its transaction is being rolled back.
     pub leaves: bool,
-    /// What the client said of itself when it connected: names and values.
-    pub attributes: std::sync::Arc<[(String, String)]>,
 }
 
 /// A session's transaction.

@@ -84,8 +84,7 @@ const ROUTINES: &str = "ROUTINE_SCHEMA AS `Db`, ROUTINE_NAME AS `Name`, ROUTINE_
 pub fn opens_tables(show: &Show) -> bool {
     !matches!(
         show,
-        Show::ProcessList { .. }
-            | Show::BinaryLogStatus
+        Show::BinaryLogStatus
             | Show::BinaryLogs
             | Show::ReplicaStatus(_)
             | Show::Replicas
@@ -230,14 +229,6 @@ fn server(show: &Show) -> Result<Parts<'_>, SqlError> {
             let columns = "PLUGIN_NAME AS `Name`, PLUGIN_STATUS AS `Status`, PLUGIN_TYPE AS `Type`, \
                            PLUGIN_LIBRARY AS `Library`, PLUGIN_LICENSE AS `License`";
             (Shown::new(columns, "information_schema.PLUGINS", "Name"), None)
-        }
-        Show::ProcessList { full } => {
-            let info = if *full { "INFO" } else { "LEFT(INFO, 100)" };
-            let columns = format!(
-                "ID AS `Id`, USER AS `User`, HOST AS `Host`, DB AS `db`, COMMAND AS `Command`, TIME AS \
-                 `Time`, STATE AS `State`, {info} AS `Info`"
-            );
-            (Shown::new(&columns, "information_schema.`PROCESSLIST`", "Id"), None)
         }
         other => return replication(other),
     }))

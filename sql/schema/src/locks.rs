@@ -139,17 +139,13 @@ fn parked(of: Parked) -> ProcessRow {
         os_id: 0,
         monitoring: 0,
         since_ns: 0,
-        user: String::new(),
-        host: String::new(),
-        secured: false,
-        db: None,
+        client: Arc::default(),
         command: "",
         time_s: 0,
         state: None,
         info: None,
         transaction,
         leaves: false,
-        attributes: [].into(),
     }
 }
 

@@ -173,13 +173,16 @@ impl Entry {
 
     /// What the session does, since when, and the statement that it runs.
     pub(super) fn read(&self) -> (u32, u64, Vec<u8>) {
-        let (activity, since, text) = self.read_last();
-        let text = if activity == Activity::Sleep as u32 { Vec::new() } else { text };
-        (activity, since, text)
+        self.read_text(|activity| activity != Activity::Sleep as u32)
     }
 
     /// As [`Entry::read`], of who runs none with its last.
     pub(super) fn read_last(&self) -> (u32, u64, Vec<u8>) {
+        self.read_text(|_| true)
+    }
+
+    /// With the text if that is wanted of who does this.
+    fn read_text(&self, wants: impl Fn(u32) -> bool) -> (u32, u64, Vec<u8>) {
         const TRIES: usize = 100;
         for _ in 0..TRIES {
             let before = self.seq.load(Ordering::Acquire);
@@ -190,6 +193,7 @@ impl Entry {
             let activity = self.activity.load(Ordering::Relaxed);
             let since = self.since_ns.load(Ordering::Relaxed);
             let len = (self.text_len.load(Ordering::Relaxed) as usize).min(TEXT_BYTES_MAX);
+            let len = if wants(activity) { len } else { 0 };
             let words = self.text.iter().take(len.div_ceil(8));
             let mut text: Vec<u8> =
                 words.flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect();

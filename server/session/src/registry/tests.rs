@@ -101,7 +101,7 @@ fn the_process_list_shows_what_was_published() {
     entry.publish(Activity::Query, sync::now_ns(), b"select 1 from t");
     let p = registry.processes().remove(0);
     assert_eq!((p.line.command, p.line.info.as_deref()), ("Query", Some("select 1 from t")));
-    assert_eq!((p.line.user.as_str(), p.line.db.as_deref()), ("root", Some("db")));
+    assert_eq!((p.line.client.user.as_str(), p.line.client.db.as_deref()), ("root", Some("db")));
     entry.publish(Activity::Sleep, sync::now_ns(), b"");
     let p = registry.processes().remove(0);
     assert_eq!((p.line.info, p.query_id), (None, (5 << 32) + 2), "Connect and one statement");

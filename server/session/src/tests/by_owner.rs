@@ -37,7 +37,7 @@ fn a_client_becomes_a_user_of_the_system() {
     let mut client = Client::knock(&server, Peer::Socket(Some(OWNER)));
     assert_ok(&client.log_in("root", Plugin::CachingSha2, b""));
     assert_ok(&client.command(body));
-    assert_eq!(server.registry.processes()[0].line.user, "owner");
+    assert_eq!(server.registry.processes()[0].line.client.user, "owner");
     let mut other = Client::knock(&server, Peer::Socket(None));
     assert_ok(&other.log_in("root", Plugin::CachingSha2, b""));
     assert_eq!(error_of(&other.command(body)), 1698);

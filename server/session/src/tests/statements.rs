@@ -332,6 +332,25 @@ fn kill_query_interrupts_a_sleep_and_nothing_else() {
 }
 
 #[test]
+fn a_process_list_shows_what_runs_and_cuts_its_text_unless_it_is_full() {
+    let (server, mut client) = with_table();
+    let comment = format!("/* {} */", "ä".repeat(200));
+    let mut short = client.rows(&format!("SHOW PROCESSLIST {comment}"));
+    let mut full = client.rows(&format!("SHOW FULL PROCESSLIST {comment}"));
+    let (short, full) = (short.remove(0), full.remove(0));
+    let id = client.session.id();
+    let columns: Vec<&str> = short.splitn(8, '|').collect();
+    assert_eq!(columns[0], id.to_string());
+    assert_eq!((columns[1], columns[4], columns[6]), ("root", "Query", "init"));
+    assert_eq!(columns[7].chars().count(), 100);
+    assert!(full.ends_with(&format!("|SHOW FULL PROCESSLIST {comment}")), "{full}");
+    let mut other = Client::root(&server);
+    let idle = other.rows("SHOW PROCESSLIST").remove(0);
+    let columns: Vec<&str> = idle.splitn(8, '|').collect();
+    assert_eq!((columns[4], columns[6], columns[7]), ("Sleep", "", "NULL"), "{idle}");
+}
+
+#[test]
 fn the_deepest_statements_fit_the_stack() {
     let (_server, mut client) = with_table();
     let deep = |open: &str, core: &str, close: &str, n: usize| {

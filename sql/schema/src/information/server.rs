@@ -49,30 +49,30 @@ pub(super) fn keywords(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 }
 
 pub(super) fn processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    clients(context).for_each(|p| rows.push(&process(p)));
+    clients(context).for_each(|p| rows.push(&process(&p)));
 }
 
 fn clients(context: &ReadContext<'_>) -> impl Iterator<Item = ProcessRow> {
     context.viewer.processes().into_iter().filter(|p| !p.leaves)
 }
 
-fn process(p: ProcessRow) -> [Cell<'static>; 8] {
+fn process(p: &ProcessRow) -> [Cell<'_>; 8] {
     cells![
         p.id,
-        p.user,
-        p.host,
-        p.db,
+        &p.client.user,
+        &p.client.host,
+        p.client.db.as_ref(),
         p.command,
         i64::try_from(p.time_s).unwrap_or(i64::MAX),
         p.state,
-        p.info,
+        p.info.as_ref(),
     ]
 }
 
 /// `performance_schema.processlist`.
 pub(crate) fn performance_processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for p in clients(context) {
-        let cells: Vec<_> = process(p).into_iter().chain(cells!["PRIMARY"]).collect();
+        let cells: Vec<_> = process(&p).into_iter().chain(cells!["PRIMARY"]).collect();
         rows.push(&cells);
     }
 }
@@ -86,12 +86,12 @@ pub(crate) fn connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, 
 pub(crate) fn own_connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let own = context.viewer.account();
     let of = |user: &str| own.starts_with(&format!("'{user}'@"));
-    attributes(clients(context).filter(|p| of(&p.user)), rows);
+    attributes(clients(context).filter(|p| of(&p.client.user)), rows);
 }
 
 fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {
     for process in of {
-        for (number, (name, value)) in (0i64..).zip(process.attributes.iter()) {
+        for (number, (name, value)) in (0i64..).zip(process.client.attributes.iter()) {
             rows.push(&cells![process.id, name, value, number]);
         }
     }

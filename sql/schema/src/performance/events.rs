@@ -74,7 +74,13 @@ fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
     };
     let mut row = Vec::from(cells![process.thread_id, event_id, Cell::Null, name, Cell::Null]);
     row.extend(time_cells(Some((process.since_ns, now_ns))));
-    row.extend(cells![0u64, process.info.as_ref(), Cell::Null, Cell::Null, process.db.as_ref()]);
+    row.extend(cells![
+        0u64,
+        process.info.as_ref(),
+        Cell::Null,
+        Cell::Null,
+        process.client.db.as_ref()
+    ]);
     row.extend(cells![
         Cell::Null,
         Cell::Null,

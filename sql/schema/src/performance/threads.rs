@@ -15,11 +15,12 @@ use value::Datum;
 /// `threads`: ordered by THREAD_ID.
 pub(super) fn threads(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let kept = instrument::kept_by_thread();
-    let clients = context.viewer.processes().into_iter().filter(|p| !p.leaves);
-    let mut all: Vec<(u64, Vec<Cell<'static>>)> =
+    let sessions = context.viewer.processes();
+    let clients = sessions.iter().filter(|p| !p.leaves);
+    let mut all: Vec<(u64, Vec<Cell<'_>>)> =
         clients.map(|p| (p.thread_id, session(kept.get(&p.thread_id), p))).collect();
-    let own = host::thread::background().into_iter();
-    all.extend(own.map(|t| (t.id, background(kept.get(&t.id), &t))));
+    let own = host::thread::background();
+    all.extend(own.iter().map(|t| (t.id, background(kept.get(&t.id), t))));
     all.sort_by_key(|(id, _)| *id);
     all.iter().for_each(|(_, cells)| rows.push(cells));
 }
@@ -47,26 +48,26 @@ fn memory_cells(kept: Option<&SessionMemorySums>) -> [u64; 4] {
     [kept.controlled, kept.controlled_max, kept.total, kept.total_max]
 }
 
-fn session(kept: Option<&SessionMemorySums>, p: ProcessRow) -> Vec<Cell<'static>> {
+fn session<'p>(kept: Option<&SessionMemorySums>, p: &'p ProcessRow) -> Vec<Cell<'p>> {
     let [controlled, controlled_max, total, total_max] = memory_cells(kept);
-    let (host, connection) = match p.host.rsplit_once(':') {
-        Some((host, _)) => (host.to_string(), "TCP/IP"),
-        None => (p.host, "Socket"),
+    let (host, connection) = match p.client.host.rsplit_once(':') {
+        Some((host, _)) => (host, "TCP/IP"),
+        None => (&*p.client.host, "Socket"),
     };
-    let connection = if p.secured { "SSL/TLS" } else { connection };
+    let connection = if p.client.secured { "SSL/TLS" } else { connection };
     let on = |bit| yes_no(p.monitoring & bit != 0);
     cells![
         p.thread_id,
         thread_classes::SESSIONS,
         "FOREGROUND",
         p.id,
-        p.user,
+        &p.client.user,
         host,
-        p.db,
+        p.client.db.as_ref(),
         p.command,
         i64::try_from(p.time_s).unwrap_or(i64::MAX),
         p.state.filter(|s| !s.is_empty()),
-        p.info,
+        p.info.as_ref(),
         Cell::Null,
         Cell::Null,
         on(MONITORED),
