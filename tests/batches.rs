@@ -7,6 +7,8 @@
 
 #[path = "batches/ends.rs"]
 mod ends;
+#[path = "batches/joins.rs"]
+mod joins;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

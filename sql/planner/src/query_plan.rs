@@ -151,6 +151,8 @@ pub struct JoinKey {
     pub collation: Collation,
     /// `<=>`: NULL meets NULL.
     pub null_safe: bool,
+    /// The equality itself, where equal keys do not say that it holds: it is among the join's conditions.
+    pub tested: Option<Expr>,
 }
 
 /// What the optimiser expects of a node, for EXPLAIN.

@@ -28,7 +28,7 @@ const TABLES: [&str; 4] = [
         n * 7919 % 100000 / 100 FROM s",
 ];
 /// A name, and statements parted by `;`, of which the last one's answer counts.
-const STATEMENTS: [(&str, &str); 35] = [
+const STATEMENTS: [(&str, &str); 39] = [
     ("count rows", "SELECT COUNT(*) FROM orders"),
     ("sum of decimals", "SELECT SUM(amount) FROM orders"),
     ("text with LIKE", "SELECT COUNT(*) FROM orders WHERE note LIKE '%99%'"),
@@ -70,6 +70,19 @@ const STATEMENTS: [(&str, &str); 35] = [
         "join of texts",
         "SELECT COUNT(*) FROM orders a JOIN orders b ON a.note = b.note WHERE a.branch < 50",
     ),
+    (
+        "join of number and text",
+        "SELECT COUNT(*) FROM orders a JOIN (SELECT CONCAT(client) AS c FROM orders) b ON a.id = b.c",
+    ),
+    (
+        "join in lower case",
+        "SELECT COUNT(*) FROM orders a JOIN orders b ON LOWER(a.note) = LOWER(b.note) WHERE a.branch < 50",
+    ),
+    (
+        "join by day of moment",
+        "SELECT COUNT(*) FROM orders a JOIN orders b ON a.day = DATE(b.placed) WHERE a.branch < 20",
+    ),
+    ("join by a computed number", "SELECT COUNT(*) FROM orders a JOIN orders b ON a.id = b.id + 1"),
     (
         "IN (subquery)",
         "SELECT COUNT(*) FROM orders WHERE client IN (SELECT id FROM orders WHERE branch < 100)",

@@ -277,6 +277,7 @@ fn joins_by_hash_and_by_loops_agree_in_every_kind() {
         build: number(1, 1),
         collation: Collation::Binary,
         null_safe: false,
+        tested: None,
     }];
     let less = Expr::Compare(
         Comparison::Lt,

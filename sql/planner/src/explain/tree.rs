@@ -2,9 +2,10 @@
 
 use super::Actual;
 use super::names::Names;
+use crate::logical::{conjunction, conjuncts};
 use crate::query_plan::{
-    Group, GroupPurpose, GroupScan, GroupStrategy, JoinKind, KeyRange, KeyValue, LastPart, Merge,
-    MergeInput, MergePart, Node, QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
+    Group, GroupPurpose, GroupScan, GroupStrategy, JoinKey, JoinKind, KeyRange, KeyValue, LastPart,
+    Merge, MergeInput, MergePart, Node, QueryPlan, QueryStatement, Read, ReadAccess, SubplanKind,
 };
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::tree::{Comparison, Expr};
@@ -207,12 +208,13 @@ impl Printer<'_> {
                     JoinKind::Semi => "Hash semijoin",
                     JoinKind::Anti => "Hash antijoin",
                 };
-                let key = |k: &crate::query_plan::JoinKey| {
+                let key = |k: &JoinKey| {
                     let op = if k.null_safe { "<=>" } else { "=" };
                     format!("({} {op} {})", names.expr(&k.build.expr), names.expr(&k.probe.expr))
                 };
+                let extra = others(on.as_ref(), keys);
+                let extra = extra.map(|on| format!(", extra conditions: {}", names.expr(&on)));
                 let keys = keys.iter().map(key).collect::<Vec<_>>().join(", ");
-                let extra = on.as_ref().map(|on| format!(", extra conditions: {}", names.expr(on)));
                 let (probe, build) = (self.node(probe, names), self.node(build, names));
                 let text = format!("{kind} {keys}{}", extra.unwrap_or_default());
                 let estimate =
@@ -563,6 +565,14 @@ fn filtered(item: Item, filter: Option<&Expr>, names: &Names<'_>) -> Item {
         }
         None => item,
     }
+}
+
+/// What a hash join's rows must satisfy besides the equalities that it goes by.
+fn others(on: Option<&Expr>, keys: &[JoinKey]) -> Option<Expr> {
+    let mut all = Vec::new();
+    on.into_iter().for_each(|on| conjuncts(on.clone(), &mut all));
+    all.retain(|e| !keys.iter().any(|key| key.tested.as_ref() == Some(e)));
+    conjunction(all)
 }
 
 fn joined(text: String, outer: Item, inner: Item) -> Item {

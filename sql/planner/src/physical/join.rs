@@ -7,6 +7,7 @@
 //!    where no other one is left.
 
 use super::access::{Choice, OPEN_COST};
+use super::hash_key::hash_key;
 use super::members::{Cond, Member, Nest, What};
 use super::{Leaves, Planner, cheap_first};
 use crate::logical::{Block, LeafColumn, Source, conjunction, leaf_bit, leaves_of};
@@ -666,36 +667,6 @@ fn source_rows(source: &Source) -> f64 {
     }
 }
 
-/// An equality between a column of the leaves `own` and one of the leaves `there`, of types whose values
-/// hash alike; the column that is there first.
-fn hash_key(e: &Expr, own: u64, there: u64, leaves: &Leaves) -> Option<JoinKey> {
-    let Expr::Compare(op @ (Comparison::Eq | Comparison::NullSafeEq), a, b, collation) = e else {
-        return None;
-    };
-    let (Expr::Column(x), Expr::Column(y)) = (&**a, &**b) else { return None };
-    if x.depth > 0 || y.depth > 0 {
-        return None;
-    }
-    let (probe, build) = match (leaf_bit(x.leaf), leaf_bit(y.leaf)) {
-        (l, r) if l & there != 0 && r & own != 0 => (x, y),
-        (l, r) if r & there != 0 && l & own != 0 => (y, x),
-        _ => return None,
-    };
-    let typed = |c: &expr::Column| -> Option<Typed> {
-        let leaf = leaves.list.get(usize::from(c.leaf))?;
-        let column = leaf.columns.get(usize::from(c.column))?;
-        let ty = value::ColumnType { nullable: column.ty.nullable || leaf.null_row, ..column.ty };
-        Some(Typed::new(Expr::Column(*c), ty))
-    };
-    let (probe, build) = (typed(probe)?, typed(build)?);
-    let (p, b) = (&probe.ty, &build.ty);
-    let alike = p.kind.is_int() && b.kind.is_int()
-        || p.kind == b.kind
-        || p.kind.is_text() && b.kind.is_text();
-    let null_safe = *op == Comparison::NullSafeEq;
-    alike.then_some(JoinKey { probe, build, collation: *collation, null_safe })
-}
-
 /// Whether rows are locked as they are read: then no more of them are read than need be, as with MySQL, whose hash
 /// joins are for tables without an index.
 fn locks_rows(leaves: &Leaves) -> bool {
@@ -732,7 +703,8 @@ impl Split {
         split
     }
 
-    fn hash(self, kind: JoinKind, probe: Node, build: Node) -> Node {
+    fn hash(mut self, kind: JoinKind, probe: Node, build: Node) -> Node {
+        self.on.extend(self.keys.iter().filter_map(|key| key.tested.clone()));
         let on = conjunction(cheap_first(self.on));
         let (probe, build) = (Box::new(probe), Box::new(build));
         Node::HashJoin { kind, probe, build, keys: self.keys, on }

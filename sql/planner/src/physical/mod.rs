@@ -13,6 +13,7 @@ mod access;
 mod ends;
 mod grouping;
 mod guess;
+mod hash_key;
 mod join;
 mod locked;
 mod loose;

@@ -1,0 +1,139 @@
+//! What is joined by hash is what loops find: equalities of random expressions of all types, in every kind of join.
+
+use super::Chance;
+use testkit::{Server, TempDir, TextClient};
+
+/// Columns of the table, and values besides NULL.
+const COLUMNS: [(&str, &str, &[&str]); 14] = [
+    ("i", "INT", &["-1", "0", "1", "2", "7", "12"]),
+    ("b", "BIGINT", &["9007199254740992", "9007199254740993", "-1", "0", "2", "7"]),
+    ("u", "BIGINT UNSIGNED", &["0", "1", "2", "18446744073709551615", "18446744073709551614"]),
+    ("d", "DECIMAL(20,3)", &["-1", "0", "0.001", "2", "7.000", "9007199254740993"]),
+    ("f", "DOUBLE", &["-1", "-0.0", "0", "2", "7", "9007199254740992", "0.001"]),
+    ("y", "YEAR", &["2001", "2002", "2007"]),
+    ("c", "VARCHAR(20)", &["'a'", "'A'", "'b'", "''", "'2'", "'7.0'", "'-0'", "'2001-02-03'"]),
+    ("x", "VARCHAR(20) COLLATE utf8mb4_bin", &["'a'", "'A'", "'b'", "'2'", "'07'", "''"]),
+    ("v", "VARBINARY(20)", &["'a'", "'A'", "''", "'2'", "'7'"]),
+    ("e", "ENUM('a','2','7')", &["'a'", "'2'", "'7'"]),
+    ("day", "DATE", &["'2001-02-03'", "'2001-02-04'", "'2007-07-07'"]),
+    ("at", "DATETIME(3)", &["'2001-02-03'", "'2001-02-03 10:00:00.5'", "'2007-07-07'"]),
+    ("ts", "TIMESTAMP", &["'2001-02-03'", "'2001-02-04 10:00:00'", "'2007-07-07'"]),
+    ("t", "TIME(3)", &["'00:00:00'", "'10:00:00'", "'10:00:00.5'", "'-10:00:00'"]),
+];
+
+/// Expressions over a table `#`, besides its columns.
+const MADE: [&str; 30] = [
+    "#.i + 1",
+    "-#.b",
+    "#.d * 2",
+    "#.i / 2",
+    "#.u DIV 2",
+    "ABS(#.b)",
+    "#.f + 0",
+    "#.b + 0e0",
+    "#.c + 0",
+    "LOWER(#.c)",
+    "CONCAT(#.c, '')",
+    "CONCAT(#.x, #.i)",
+    "CONCAT(#.i)",
+    "LEFT(#.v, 1)",
+    "HEX(#.c)",
+    "IFNULL(#.i, #.c)",
+    "IFNULL(#.c, 'a')",
+    "COALESCE(#.d, #.i)",
+    "IF(#.i > 0, #.c, 'b')",
+    "IF(#.i > 0, #.i, #.d)",
+    "CASE #.i WHEN 2 THEN 'a' WHEN 7 THEN NULL ELSE #.c END",
+    "CASE WHEN #.i > 0 THEN #.b ELSE #.f END",
+    "CAST(#.c AS SIGNED)",
+    "CAST(#.c AS CHAR(1))",
+    "CAST(#.i AS DECIMAL(10,2))",
+    "DATE(#.at)",
+    "YEAR(#.day)",
+    "TIME(#.at)",
+    "#.day + INTERVAL 1 DAY",
+    "#.i > 1",
+];
+
+fn operand(chance: &mut Chance, table: &str) -> String {
+    let at = chance.below(COLUMNS.len() + MADE.len());
+    match COLUMNS.get(at) {
+        Some((name, ..)) => format!("{table}.{name}"),
+        None => MADE[at - COLUMNS.len()].replace('#', table),
+    }
+}
+
+fn fill(chance: &mut Chance, rows: u32) -> String {
+    let row = |n| {
+        let value = |(_, _, values): &(&str, &str, &[&str]), chance: &mut Chance| {
+            if chance.below(7) == 0 { "NULL".to_string() } else { chance.one(values).to_string() }
+        };
+        let values: Vec<String> = COLUMNS.iter().map(|c| value(c, chance)).collect();
+        format!("({n}, {})", values.join(", "))
+    };
+    (1..=rows).map(row).collect::<Vec<_>>().join(", ")
+}
+
+/// A query that joins by some equalities, `HINT` in it.
+fn query(chance: &mut Chance) -> String {
+    let mut equalities = Vec::new();
+    for _ in 0..1 + chance.below(2) {
+        let op = chance.one(&["=", "=", "=", "<=>"]);
+        let (a, b) = (operand(chance, "l"), operand(chance, "r"));
+        equalities.push(match chance.below(2) {
+            0 => format!("{a} {op} {b}"),
+            _ => format!("{b} {op} {a}"),
+        });
+    }
+    let on = equalities.join(" AND ");
+    match chance.below(5) {
+        0 | 1 => format!("SELECT HINT l.n, r.n FROM p l JOIN q r ON {on}"),
+        2 => format!("SELECT HINT l.n, r.n FROM p l LEFT JOIN q r ON {on} AND l.n <> r.n"),
+        3 => format!("SELECT HINT l.n FROM p l WHERE EXISTS (SELECT 1 FROM q r WHERE {on})"),
+        _ => format!("SELECT HINT l.n FROM p l WHERE NOT EXISTS (SELECT 1 FROM q r WHERE {on})"),
+    }
+}
+
+#[test]
+fn joins_by_hash_find_what_loops_find() {
+    let queries = std::env::var("LIMPID_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600);
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    let chance = &mut Chance(20_261_128);
+    let columns: Vec<String> = COLUMNS.iter().map(|(name, ty, _)| format!("{name} {ty}")).collect();
+    let mut client = TextClient::connect(server.socket());
+    for sql in ["SET NAMES utf8mb4", "CREATE DATABASE joined", "USE joined"] {
+        client.query(sql).unwrap();
+    }
+    for (table, rows) in [("p", 60), ("q", 90)] {
+        let columns = columns.join(", ");
+        client.query(&format!("CREATE TABLE {table} (n INT PRIMARY KEY, {columns})")).unwrap();
+        client.query(&format!("INSERT INTO {table} VALUES {}", fill(chance, rows))).unwrap();
+        client.query(&format!("ANALYZE TABLE {table}")).unwrap();
+    }
+    let (mut hashed, mut found) = (0, 0);
+    for _ in 0..queries {
+        let sql = query(chance);
+        let by_loops = sql
+            .replace("HINT", "/*+ NO_BNL() */")
+            .replace("(SELECT 1", "(SELECT /*+ NO_BNL() */ 1");
+        let sql = sql.replace("HINT ", "");
+        let mut rows = |sql: &str| {
+            client.query(sql).map(|answer| {
+                let mut rows = answer.rows;
+                rows.sort();
+                rows
+            })
+        };
+        let (looped, joined) = (rows(&by_loops), rows(&sql));
+        assert_eq!(joined, looped, "{sql}");
+        // Collations that do not go together.
+        let Ok(joined) = joined else { continue };
+        found += joined.len();
+        let plan = client.query(&format!("EXPLAIN FORMAT=TREE {sql}")).unwrap().rows;
+        let plan = String::from_utf8(plan[0][0].clone().unwrap()).unwrap();
+        hashed += u64::from(plan.contains("ash join") || plan.contains("Hash "));
+    }
+    println!("{hashed} of {queries} joined by hash, {found} rows");
+    assert!(2 * hashed > queries && found > 1000, "{hashed} by hash, {found} rows");
+}
