@@ -346,15 +346,18 @@ fn range_stays_within(counted: &mut CountedServer, most: f64) {
 }
 
 /// sysbench's other reads, each alone, as events of a script with options: of a hundred rows, of ten points of an indexed
-/// column. What was reached is held; MySQL 9.7 without its performance schema takes 412,000, 341,000, 714,000, 984,000 and
-/// 575,000.
-const OTHERS: [(&str, &str, f64); 5] = [
-    ("simple range", "--simple_ranges=1", 58_000.0),
-    ("sum range", "--sum_ranges=1", 50_000.0),
-    ("order range", "--order_ranges=1", 200_000.0),
-    ("distinct range", "--distinct_ranges=1", 200_000.0),
-    ("random points", "select_random_points --random_points=10", 52_000.0),
+/// column, with how many events a short run and a long one have. What was reached is held; MySQL 9.7 without its performance schema
+/// takes 412,000, 341,000, 714,000, 984,000 and 575,000.
+const OTHERS: [(&str, &str, (u64, u64), f64); 5] = [
+    ("simple range", "--simple_ranges=1", FEW, 58_000.0),
+    ("sum range", "--sum_ranges=1", FEW, 50_000.0),
+    ("order range", "--order_ranges=1", FEW, 200_000.0),
+    ("distinct range", "--distinct_ranges=1", FEW, 200_000.0),
+    // Ten rows in the mean, but a few values of the column have most of them: less than some thousand events have nine or eleven,
+    // at 1,700 a row. The aim is 40,000.
+    ("random points", "select_random_points --random_points=10", POINTS, 42_000.0),
 ];
+const FEW: (u64, u64) = (100, 600);
 /// None of the statements of `oltp_read_only`.
 const NONE_OF_THEM: &str = "--skip_trx=on --point_selects=0 --simple_ranges=0 --sum_ranges=0 --order_ranges=0 --distinct_ranges=0";
 
@@ -363,12 +366,12 @@ fn ranges_and_points_stay_within_their_instruction_budgets() {
     let _alone = alone();
     let mut counted = CountedServer::start(&Server::with());
     let mut over = Vec::new();
-    for (name, options, most) in OTHERS {
+    for (name, options, events, most) in OTHERS {
         let script = match options.starts_with("--") {
             true => format!("oltp_read_only {NONE_OF_THEM} {options}"),
             false => options.to_string(),
         };
-        let each = counted.sysbench_event(("root", &script, "auto"), (100, 600), most).statement;
+        let each = counted.sysbench_event(("root", &script, "auto"), events, most).statement;
         println!("{name}: {each:.0} user instructions");
         if each > most {
             over.push(format!("{name}: {each:.0} instructions, at most {most}"));

@@ -1,5 +1,5 @@
 //! Batches and passing rows that end early or are led by lists: lists of every length, an error at each row, KILL in the middle,
-//! no memory left.
+//! no memory left (which ends or spills: `memory_limit.rs`).
 
 use super::Chance;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,67 +98,140 @@ fn a_row_that_fails_fails_where_it_is_wanted() {
     }
 }
 
-/// Each goes through its rows in another way.
-const KILLED: [&str; 7] = [
+/// Each goes through its rows in another way; `#` stands for a list of numbers.
+const KILLED: [&str; 13] = [
     "SELECT id, c FROM k WHERE id > 0",
     "SELECT c FROM k WHERE n BETWEEN 0 AND 1000",
+    "SELECT c FROM k WHERE n IN (#)",
     "SELECT id, c FROM k ORDER BY n, id LIMIT 5000, 10",
     "SELECT SUM(n), COUNT(*) FROM k",
     "SELECT n, SUM(id) FROM k GROUP BY n ORDER BY n",
+    "SELECT n, SUM(m) FROM (SELECT n, id * 2 m FROM k WHERE id > 0) q GROUP BY n ORDER BY n",
     "SELECT DISTINCT n FROM k ORDER BY n",
     "SELECT id FROM k WHERE c LIKE '%none%'",
+    "SELECT COUNT(*) FROM k x JOIN k y ON x.id + 0 = y.id + 0 AND x.c = y.c",
+    "SELECT id, SUM(n) OVER (ORDER BY id) FROM k ORDER BY id",
+    "WITH RECURSIVE r (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 20000) SELECT SUM(i) FROM r",
+    "SELECT n FROM k UNION SELECT id FROM k",
 ];
 
-#[test]
-fn a_statement_is_killed_in_the_middle_of_its_rows() {
-    let folder = TempDir::new();
-    let server = Server::start(folder.path());
+/// Changes that leave nothing when they are killed.
+const UNDONE: [&str; 5] = [
+    "UPDATE k SET c = CONCAT('z', n)",
+    "UPDATE k SET n = n + 1 WHERE id > 0",
+    "DELETE FROM k WHERE id % 2 = 0",
+    "INSERT INTO k SELECT id + 100000, n, c FROM k",
+    "REPLACE INTO k SELECT id, n + 1, c FROM k",
+];
+
+const CHECK: &str = "SELECT COUNT(*), SUM(id), SUM(n), SUM(CRC32(c)) FROM k";
+
+fn killable(folder: &TempDir) -> Server {
+    let server = Server::with().option("--cte-max-recursion-depth=100000").start(folder.path());
     server.sql(
-        "CREATE DATABASE killed; USE killed; SET cte_max_recursion_depth = 100000; \
+        "CREATE DATABASE killed; USE killed; \
          CREATE TABLE k (id INT PRIMARY KEY, n INT, c CHAR(120), KEY (n)); \
          INSERT INTO k WITH RECURSIVE s (m) AS (SELECT 1 UNION ALL SELECT m + 1 FROM s WHERE m < 20000) \
          SELECT m, m * 7919 % 1000, REPEAT('y', 100) FROM s",
     );
+    server
+}
+
+/// Calls `run` again and again, with a connection that others kill the statements of, until so many were killed of 200.
+fn under_kills(
+    server: &Server,
+    victim: &mut TextClient,
+    kills: u32,
+    mut run: impl FnMut(&mut TextClient) -> bool,
+) -> u32 {
+    let id = sure(victim, "SELECT CONNECTION_ID()")[0][0].clone().unwrap();
+    let kill = format!("KILL QUERY {}", String::from_utf8(id).unwrap());
+    let stop = AtomicBool::new(false);
+    let mut killed = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut killer = TextClient::connect(server.socket());
+            let mut wait_us = 300;
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_micros(wait_us));
+                wait_us = wait_us * 5 / 3 % 40_011;
+                killer.query(&kill).unwrap();
+            }
+        });
+        for _ in 0..200 {
+            killed += u32::from(run(victim));
+            if killed >= kills {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    // A KILL that came between two statements has no effect on the next but one.
+    let _ = victim.query("DO 0");
+    killed
+}
+
+/// The rows of a statement that goes through in the end.
+fn sure(client: &mut TextClient, sql: &str) -> Vec<Vec<Option<Vec<u8>>>> {
+    loop {
+        match client.query(sql) {
+            Ok(answer) => return answer.rows,
+            Err(error) => assert_eq!(error.number, 1317, "{sql}: {error:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_statement_is_killed_in_the_middle_of_its_rows() {
+    let folder = TempDir::new();
+    let server = killable(&folder);
     let mut victim = TextClient::connect(server.socket());
     victim.query("USE killed").unwrap();
-    let id = victim.query("SELECT CONNECTION_ID()").unwrap().rows[0][0].clone().unwrap();
-    let kill = format!("KILL QUERY {}", String::from_utf8(id).unwrap());
-    let (mut killed, mut done) = (0, 0);
+    let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     for sql in KILLED {
-        let whole = victim.query(sql).unwrap().rows;
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut killer = TextClient::connect(server.socket());
-                let mut wait_us = 300;
-                while !stop.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_micros(wait_us));
-                    wait_us = wait_us * 5 / 3 % 40_011;
-                    killer.query(&kill).unwrap();
-                }
-            });
-            let before = killed;
-            for _ in 0..200 {
-                match victim.query(sql) {
-                    Ok(answer) => {
-                        assert_eq!(answer.rows, whole, "{sql}");
-                        done += 1;
-                    }
-                    Err(error) => {
-                        assert_eq!(error.number, 1317, "{sql}: {error:?}");
-                        killed += 1;
-                    }
-                }
-                if killed >= before + 10 {
-                    break;
+        let sql = sql.replace('#', &list);
+        let whole = victim.query(&sql).unwrap().rows;
+        let killed = under_kills(&server, &mut victim, 10, |victim| match victim.query(&sql) {
+            Ok(answer) => {
+                assert_eq!(answer.rows, whole, "{sql}");
+                false
+            }
+            Err(error) => {
+                assert_eq!(error.number, 1317, "{sql}: {error:?}");
+                true
+            }
+        });
+        assert!(killed > 0, "nothing was killed: {sql}");
+        assert_eq!(victim.query(&sql).unwrap().rows, whole, "{sql}");
+    }
+}
+
+#[test]
+fn a_change_that_is_killed_in_the_middle_of_its_rows_leaves_nothing() {
+    let folder = TempDir::new();
+    let server = killable(&folder);
+    let mut victim = TextClient::connect(server.socket());
+    victim.query("USE killed").unwrap();
+    let before = victim.query(CHECK).unwrap().rows;
+    for sql in UNDONE {
+        let mut changed = None;
+        let killed = under_kills(&server, &mut victim, 5, |victim| {
+            sure(victim, "BEGIN");
+            let done = victim.query(sql);
+            let now = sure(victim, CHECK);
+            match &done {
+                // Whatever else goes through does the same.
+                Ok(_) => assert_eq!(*changed.get_or_insert(now.clone()), now, "{sql}"),
+                Err(error) => {
+                    assert_eq!(error.number, 1317, "{sql}: {error:?}");
+                    assert_eq!(now, before, "{sql}");
                 }
             }
-            stop.store(true, Ordering::Relaxed);
-            assert!(killed > before, "nothing was killed: {sql}");
+            sure(victim, "ROLLBACK");
+            done.is_err()
         });
-        // A KILL that came between two statements has no effect on the next but one.
-        let _ = victim.query("DO 0");
-        assert_eq!(victim.query(sql).unwrap().rows, whole, "{sql}");
+        assert!(killed > 0, "nothing was killed: {sql}");
+        assert_eq!(victim.query(CHECK).unwrap().rows, before, "{sql}");
     }
-    println!("{killed} killed, {done} done");
+    assert_eq!(server.sql("CHECK TABLE killed.k").matches("OK").count(), 1);
 }
