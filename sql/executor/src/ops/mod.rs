@@ -23,6 +23,7 @@ mod hash_group;
 mod hash_join;
 mod join;
 mod json_table;
+mod kept_rows;
 mod keys;
 mod lists;
 mod loose;

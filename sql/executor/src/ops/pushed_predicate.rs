@@ -3,7 +3,8 @@
 //!
 //! 1. A test holds exactly where its condition is true; what cannot be tested this way is left to the filter,
 //!    and so is what stands behind a condition that is left and may complain. 2. The other side of a comparison
-//!    is constant: it is evaluated once per execution. 3. A test decodes the columns that it looks at, and
+//!    is constant: it is evaluated once per execution; of a scan also a column of another leaf, whose row does not change meanwhile: it
+//!    is evaluated whenever the scan begins. 3. A test decodes the columns that it looks at, and
 //!    nothing else; where the order of a column's values is that of numbers of 64 bits, comparisons with
 //!    constants are spans of those.
 
@@ -54,9 +55,11 @@ struct Span {
 /// The filter of a read, in two parts.
 pub struct PushedPredicate<'p> {
     shapes: Vec<Shape<'p>>,
-    /// Made from `shapes` when the read is opened for the first time in a statement.
+    /// Made from `shapes` when the read is opened for the first time in a statement, or each time (`of_others`).
     tests: Vec<Test>,
     is_open: bool,
+    /// Some constants are columns of other leaves.
+    of_others: bool,
     rest: Vec<&'p Expr>,
     layout: Arc<RowLayout>,
 }
@@ -68,25 +71,51 @@ impl<'p> PushedPredicate<'p> {
         leaf: u16,
         layout: &Arc<RowLayout>,
     ) -> PushedPredicate<'p> {
-        let (shapes, rest, layout) = (Vec::new(), Vec::new(), Arc::clone(layout));
-        let mut predicate =
-            PushedPredicate { shapes, tests: Vec::new(), is_open: false, rest, layout };
+        PushedPredicate::of(filter, (leaf, false), layout)
+    }
+
+    /// As [`Self::new`], of a scan: of many rows while those of other leaves stay.
+    pub fn of_scan(
+        filter: Option<&'p Expr>,
+        leaf: u16,
+        layout: &Arc<RowLayout>,
+    ) -> PushedPredicate<'p> {
+        PushedPredicate::of(filter, (leaf, true), layout)
+    }
+
+    fn of(
+        filter: Option<&'p Expr>,
+        (leaf, scans): (u16, bool),
+        layout: &Arc<RowLayout>,
+    ) -> PushedPredicate<'p> {
+        let mut predicate = PushedPredicate {
+            shapes: Vec::new(),
+            tests: Vec::new(),
+            is_open: false,
+            of_others: false,
+            rest: Vec::new(),
+            layout: Arc::clone(layout),
+        };
         if let Some(filter) = filter {
-            predicate.split(filter, leaf);
+            predicate.split(filter, (leaf, scans));
         }
         predicate
     }
 
-    fn split(&mut self, filter: &'p Expr, leaf: u16) {
+    fn split(&mut self, filter: &'p Expr, (leaf, scans): (u16, bool)) {
         if let Expr::And(a, b) = filter {
-            self.split(a, leaf);
-            self.split(b, leaf);
+            self.split(a, (leaf, scans));
+            self.split(b, (leaf, scans));
             return;
         }
         // A condition that may end in an error or a warning is met by every row that passes those before it.
         let first = self.rest.iter().all(|e| is_harmless(e));
-        match Leaf(leaf, &self.layout).shape(filter, is_constant).filter(|_| first) {
-            Some(shape) => self.shapes.push(shape),
+        let of = Leaf { number: leaf, layout: &self.layout, scans };
+        match of.shape(filter, is_constant).filter(|_| first) {
+            Some(shape) => {
+                filter.visit(&mut |e| self.of_others |= of_another(e, leaf));
+                self.shapes.push(shape);
+            }
             None => self.rest.push(filter),
         }
     }
@@ -135,7 +164,7 @@ impl<'p> PushedPredicate<'p> {
     /// # Errors
     /// Those of evaluating them.
     pub fn open(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
-        if self.is_open {
+        if self.is_open && !self.of_others {
             return Ok(());
         }
         let tests = &mut self.tests;
@@ -350,19 +379,29 @@ impl Shape<'_> {
 }
 
 /// A leaf whose rows are tested.
-struct Leaf<'l>(u16, &'l RowLayout);
+struct Leaf<'l> {
+    number: u16,
+    layout: &'l RowLayout,
+    /// Columns of other leaves are constants.
+    scans: bool,
+}
 
 impl Leaf<'_> {
     fn column(&self, e: &Expr) -> Option<usize> {
         match e {
-            Expr::Column(Column { depth: 0, leaf, column }) if *leaf == self.0 => {
+            Expr::Column(Column { depth: 0, leaf, column }) if *leaf == self.number => {
                 let column = usize::from(*column);
                 // Expressions see a TIMESTAMP in local time.
-                let ty = self.1.column_type(column)?;
+                let ty = self.layout.column_type(column)?;
                 (ty.kind != Kind::Timestamp).then_some(column)
             }
             _ => None,
         }
+    }
+
+    /// Whether it is a column that has one value for all rows of a scan.
+    fn stays(&self, e: &Expr) -> bool {
+        self.scans && of_another(e, self.number)
     }
 
     /// A condition as a test; `constant` says what is constant.
@@ -382,8 +421,12 @@ impl Leaf<'_> {
             }
             Expr::Compare(op, a, b, collation) => match (self.column(a), self.column(b)) {
                 (Some(a), Some(b)) => Shape::Columns(*op, a, b, *collation),
-                (Some(a), None) if constant(b) => Shape::Compare(*op, a, b, *collation),
-                (None, Some(b)) if constant(a) => Shape::Compare(op.flipped(), b, a, *collation),
+                (Some(a), None) if constant(b) || self.stays(b) => {
+                    Shape::Compare(*op, a, b, *collation)
+                }
+                (None, Some(b)) if constant(a) || self.stays(a) => {
+                    Shape::Compare(op.flipped(), b, a, *collation)
+                }
                 _ => return None,
             },
             Expr::In(value, list, collation) if list.iter().all(constant) => {
@@ -419,6 +462,11 @@ fn is_condition(e: &Expr) -> bool {
             | Expr::In(..)
             | Expr::Like(..)
     )
+}
+
+/// Whether an expression is a column of another leaf than this.
+fn of_another(e: &Expr, number: u16) -> bool {
+    matches!(e, Expr::Column(c) if c.depth > 0 || c.leaf != number)
 }
 
 /// A constant that has its value already.

@@ -119,7 +119,11 @@ impl<'p> ReadTable<'p> {
         frame: &Frame,
     ) -> ReadTable<'p> {
         let layout = Arc::clone(&frame.leaves[usize::from(read.leaf)].layout);
-        let predicate = PushedPredicate::new(read.filter.as_ref(), read.leaf, &layout);
+        let predicate = match &read.access {
+            ReadAccess::Index(_) => PushedPredicate::of_scan,
+            _ => PushedPredicate::new,
+        };
+        let predicate = predicate(read.filter.as_ref(), read.leaf, &layout);
         let source = Source {
             read,
             needed: &leaf.needed,
