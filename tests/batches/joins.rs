@@ -207,3 +207,32 @@ fn a_scan_tests_what_the_rows_around_it_say() {
     }
     assert!(found > 1000, "{found} rows");
 }
+
+#[test]
+fn answers_that_are_remembered_are_those_of_another_run() {
+    let folder = TempDir::new();
+    let chance = &mut Chance(80_261_128);
+    let (_server, mut client) = tables(&folder, chance);
+    let mut found = 0;
+    for _ in 0..queries() / 4 {
+        let op = chance.one(&["=", "<>", "<", ">=", "<=>"]);
+        let (a, b, c) = (operand(chance, "l"), operand(chance, "r"), operand(chance, "l"));
+        let which = chance.below(5);
+        let value = chance.one(&["r.c", "r.d", "r.b", "CONCAT(r.x, l.c)", "l.at", "r.f + l.i"]);
+        let ask = |more: &str| {
+            let rows = format!("FROM q r WHERE {a} {op} {b}{more}");
+            let asked = match which {
+                0 => format!("(SELECT COUNT(*) {rows})"),
+                1 => format!("(SELECT {value} {rows} ORDER BY r.n LIMIT 1)"),
+                2 => format!("EXISTS (SELECT 1 {rows})"),
+                3 => format!("{c} > ANY (SELECT {value} {rows})"),
+                _ => format!("{c} NOT IN (SELECT {value} {rows})"),
+            };
+            // Rows of the one table come again with those of the other.
+            format!("SELECT s.n, l.n, {asked} FROM p s JOIN p l WHERE s.n < 9")
+        };
+        // What may be another value each time is computed each time.
+        found += agreed(&mut client, [&ask(""), &ask(" AND RAND() < 2")]).map_or(0, |r| r.len());
+    }
+    assert!(found > 1000, "{found} rows");
+}

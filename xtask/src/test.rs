@@ -85,32 +85,58 @@ pub fn run(filter: &[String]) -> Result<(), String> {
     close(tally, good, start)
 }
 
-/// What a run's parts took.
+/// What a run's parts took, and which share of the machine's processors was busy meanwhile.
 struct Phases {
-    since: Instant,
-    ended: Vec<(&'static str, Duration)>,
+    since: (Instant, Ticks),
+    ended: Vec<(&'static str, Duration, Option<f64>)>,
 }
 
 impl Default for Phases {
     fn default() -> Phases {
-        Phases { since: Instant::now(), ended: Vec::new() }
+        Phases { since: (Instant::now(), Ticks::now()), ended: Vec::new() }
     }
 }
 
 impl Phases {
     /// The part that ran since the last one ended is over.
     fn end(&mut self, name: &'static str) {
-        self.ended.push((name, self.since.elapsed()));
-        self.since = Instant::now();
+        let ticks = Ticks::now();
+        self.ended.push((name, self.since.0.elapsed(), ticks.busy_since(self.since.1)));
+        self.since = (Instant::now(), ticks);
     }
 }
 
 impl fmt::Display for Phases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let minutes = |took: &Duration| took.as_secs_f64() / 60.0;
-        let parts: Vec<_> =
-            self.ended.iter().map(|(name, took)| format!("{name} {:.1}", minutes(took))).collect();
-        write!(f, "minutes: {}", parts.join(", "))
+        let part = |(name, took, busy): &(&str, Duration, Option<f64>)| {
+            let busy = busy.map_or(String::new(), |busy| format!(" ({:.0} % busy)", 100.0 * busy));
+            format!("{name} {:.1}{busy}", took.as_secs_f64() / 60.0)
+        };
+        write!(f, "minutes: {}", self.ended.iter().map(part).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Time of all processors since the start of the machine, of it idle: `/proc/stat`; zeros where Linux does not tell.
+#[derive(Clone, Copy, Default)]
+struct Ticks {
+    all: u64,
+    idle: u64,
+}
+
+impl Ticks {
+    fn now() -> Ticks {
+        let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
+        let fields: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
+        // user, nice, system, idle, waiting for a disk, interrupts, taken by other machines; what follows is in the first.
+        let idle = fields.iter().skip(3).take(2).sum();
+        Ticks { all: fields.iter().take(8).sum(), idle }
+    }
+
+    fn busy_since(self, before: Ticks) -> Option<f64> {
+        let all = self.all.checked_sub(before.all).filter(|all| *all > 0)?;
+        let idle = self.idle.checked_sub(before.idle)?;
+        Some(1.0 - idle as f64 / all as f64)
     }
 }
 

@@ -113,6 +113,9 @@ pub struct Subplan {
     /// Whether it may give another answer for another row of the block or of one around it. If not it
     /// runs once per execution of the statement and its answer, or its rows, are kept.
     pub correlated: bool,
+    /// Columns of the block around, and of those around it, that a correlated one looks at, as that block sees them: for the same
+    /// values it gives the same answer. `None`: it may give another.
+    pub depends: Option<Vec<Expr>>,
 }
 
 /// What is asked of a subquery.

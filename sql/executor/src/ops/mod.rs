@@ -28,6 +28,7 @@ mod keys;
 mod lists;
 mod loose;
 pub mod measure;
+mod memo;
 mod merge;
 pub mod names;
 mod pack;

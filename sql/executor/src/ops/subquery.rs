@@ -1,11 +1,13 @@
 //! Subqueries of expressions.
 //!
-//! 1. One that is not correlated runs once: its answer, or its rows, are kept ([`super::kept_rows`]). 2. Three-valued logic: no row makes
+//! 1. One that is not correlated runs once: its answer, or its rows, are kept ([`super::kept_rows`]). Of another one answers are
+//!    remembered by what they depend on ([`super::memo`]). 2. Three-valued logic: no row makes
 //!    ANY false and ALL true; a comparison that is NULL makes the answer NULL unless another decides it.
 
 use super::block::Block;
 use super::cells::Cells;
 use super::kept_rows::{KeptRows, Verdict, compare_rows};
+use super::memo::Memo;
 use super::{Run, Statement};
 use crate::ExecError;
 use crate::{Environment, SqlError};
@@ -20,6 +22,31 @@ pub struct SubplanState<'p> {
     plan: &'p Subplan,
     block: Option<Block<'p>>,
     answer: Option<Answer>,
+    /// Answers of a correlated one.
+    memo: Memo<Remembered>,
+}
+
+/// An answer of a correlated subplan.
+#[derive(Clone)]
+enum Remembered {
+    /// The outputs of its one row; none without a row.
+    Row(Vec<OwnedDatum>),
+    /// Of EXISTS, ANY and ALL.
+    Holds(Option<bool>),
+}
+
+impl Remembered {
+    /// Memory besides its own size.
+    fn bytes(&self) -> usize {
+        match self {
+            Remembered::Row(values) => {
+                let texts =
+                    values.iter().map(|value| value.datum().as_bytes().map_or(0, <[u8]>::len));
+                size_of_val(&values[..]) + texts.sum::<usize>()
+            }
+            Remembered::Holds(_) => 0,
+        }
+    }
 }
 
 enum Answer {
@@ -32,13 +59,41 @@ enum Answer {
 impl<'p> SubplanState<'p> {
     /// A subplan that has not run.
     pub fn new(plan: &'p Subplan) -> SubplanState<'p> {
-        SubplanState { plan, block: None, answer: None }
+        SubplanState { plan, block: None, answer: None, memo: Memo::default() }
     }
 
     /// The statement is over: see [`super::Operator::close`].
     pub fn close(&mut self) {
         self.answer = None;
+        self.memo = Memo::default();
         self.finish();
+    }
+
+    /// The answer of a correlated subplan for the row around, and for `left`, if it is remembered; and whether it is to be.
+    fn remembered(
+        &mut self,
+        env: &mut dyn Environment,
+        row: &Row<'_>,
+        left: &[Datum<'_>],
+    ) -> Result<(Option<Remembered>, bool), SqlError> {
+        let Some(columns) = self.plan.depends.as_ref().filter(|_| self.memo.is_worth_asking())
+        else {
+            return Ok((None, false));
+        };
+        let values = columns.iter().map(|column| expr::eval(column, row, env));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let all = values.iter().map(Value::get).chain(left.iter().copied());
+        let found = self.memo.find(all).cloned();
+        let is_new = found.is_none();
+        Ok((found, is_new))
+    }
+
+    fn remember(&mut self, st: &Statement<'_>, is_new: bool, answer: impl FnOnce() -> Remembered) {
+        if is_new {
+            let answer = answer();
+            let bytes = answer.bytes();
+            self.memo.remember(st, answer, bytes);
+        }
     }
 
     /// The answer is known: gives back what its operators keep, which run again in the next statement only.
@@ -75,6 +130,10 @@ impl<'p> SubplanState<'p> {
         if let Some(Answer::Row(values)) = &self.answer {
             return Ok(value(values));
         }
+        let (known, is_new) = self.remembered(env, row, &[])?;
+        if let Some(Remembered::Row(values)) = &known {
+            return Ok(value(values));
+        }
         let block = self.open(st, env, row)?;
         let mut values = Vec::new();
         if block.next(st, env, Some(row))? {
@@ -92,6 +151,8 @@ impl<'p> SubplanState<'p> {
         if !self.plan.correlated {
             self.answer = Some(Answer::Row(values));
             self.finish();
+        } else {
+            self.remember(st, is_new, || Remembered::Row(values));
         }
         Ok(found)
     }
@@ -105,10 +166,16 @@ impl<'p> SubplanState<'p> {
         if let Some(Answer::Exists(found)) = &self.answer {
             return Ok(*found);
         }
+        let (known, is_new) = self.remembered(env, row, &[])?;
+        if let Some(Remembered::Holds(Some(found))) = known {
+            return Ok(found);
+        }
         let found = self.open(st, env, row)?.next(st, env, Some(row))?;
         if !self.plan.correlated {
             self.answer = Some(Answer::Exists(found));
             self.finish();
+        } else {
+            self.remember(st, is_new, || Remembered::Holds(Some(found)));
         }
         Ok(found)
     }
@@ -226,7 +293,15 @@ impl Subqueries for Runner<'_, '_> {
         let mut state = self.state(what.subplan)?;
         match state.plan.correlated {
             false => self.over_materialized(&mut state, what, &left, row, env),
-            true => self.over_rows(&mut state, what, &left, row, env),
+            true => {
+                let (known, is_new) = state.remembered(env, row, &left)?;
+                if let Some(Remembered::Holds(holds)) = known {
+                    return Ok(holds);
+                }
+                let holds = self.over_rows(&mut state, what, &left, row, env)?;
+                state.remember(self.st, is_new, || Remembered::Holds(holds));
+                Ok(holds)
+            }
         }
     }
 }

@@ -487,7 +487,7 @@ fn in_and_not_in_follow_three_valued_logic() {
         let value = Typed::new(Expr::Quantified(Box::new(asked)), int());
         let mut plan = plan(Node::One, Vec::new(), &[value]);
         let kind = SubplanKind::Quantified;
-        plan.subplans = vec![Subplan { query: rows_of(right), kind, correlated }];
+        plan.subplans = vec![Subplan { query: rows_of(right), kind, correlated, depends: None }];
         rows(&plan)[0][0].datum().as_i64()
     };
     use Comparison::{Eq, Ge, Ne};

@@ -40,7 +40,7 @@ use crate::transform::{LEAVES_MAX, is_volatile, transform};
 use catalog::{IndexDef, TableCache, TableDef};
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
-use expr::tree::{Expr, OwnedDatum, Typed};
+use expr::tree::{Column, Expr, OwnedDatum, Typed};
 pub(crate) use guess::bounds;
 use std::collections::BTreeSet;
 use value::{ColumnType, KeyPart, Kind};
@@ -298,8 +298,10 @@ impl<'a> Planner<'a> {
                 inner.order_by.clear();
             }
             let correlated = inner.outer_depth() > 0;
+            // What is changed may be looked at.
+            let depends = if correlated && !self.locks { depends_on(&mut inner) } else { None };
             let query = self.block(inner)?;
-            plans.push(Subplan { query, kind: subquery.kind, correlated });
+            plans.push(Subplan { query, kind: subquery.kind, correlated, depends });
         }
         Ok(plans)
     }
@@ -451,6 +453,26 @@ fn outer_leaves(block: &mut Block) -> u64 {
         false
     });
     leaves
+}
+
+/// Columns of the blocks around that a nested block looks at, as the next of them sees them; `None`: its rows may be others though these
+/// are the same.
+fn depends_on(block: &mut Block) -> Option<Vec<Expr>> {
+    let (mut columns, mut is_pure) = (Vec::new(), true);
+    block.rewrite(0, &mut |e, depth| {
+        match e {
+            Expr::Column(c) if c.depth > depth => {
+                let column = Expr::Column(Column { depth: c.depth - depth - 1, ..*c });
+                if !columns.contains(&column) {
+                    columns.push(column);
+                }
+            }
+            Expr::UserVar(..) | Expr::AssignUserVar(..) => is_pure = false,
+            e => is_pure &= !is_volatile(e),
+        }
+        false
+    });
+    is_pure.then_some(columns)
 }
 
 /// Columns of each leaf that any expression looks at, in the block or nested in it.
