@@ -236,3 +236,23 @@ fn answers_that_are_remembered_are_those_of_another_run() {
     }
     assert!(found > 1000, "{found} rows");
 }
+
+#[test]
+fn a_change_joined_by_a_text_and_a_number_is_not_safe() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE safe; USE safe; CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20), x INT, KEY (s)); \
+         CREATE TABLE u (n INT, m INT, KEY (n)); \
+         INSERT INTO t WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 400) \
+         SELECT n, n, 0 FROM r; INSERT INTO u SELECT id, id FROM t; ANALYZE TABLE t, u",
+    );
+    let mut client = TextClient::connect(server.socket());
+    for sql in ["USE safe", "SET sql_safe_updates = 1"] {
+        client.query(sql).unwrap();
+    }
+    // The index of the text cannot serve.
+    assert_eq!(client.code("UPDATE t JOIN u ON t.s = u.n SET t.x = 1"), 1175);
+    assert_eq!(client.code("UPDATE t JOIN u ON t.s + 0 = u.n + 0 SET t.x = 1"), 1175);
+    assert_eq!(client.code("UPDATE t JOIN u ON t.id = u.n SET t.x = 1"), 0);
+}

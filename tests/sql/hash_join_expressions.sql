@@ -39,4 +39,18 @@ SELECT a.n, b.n FROM large a JOIN large b ON a.n - 1 = b.n + 0 ORDER BY 1, 2;
 SET @n = 0;
 SELECT COUNT(*) FROM orders o JOIN payments p ON o.id + 0 = p.id + (@n := @n + 0);
 SELECT COUNT(*) < 26 FROM orders o JOIN payments p ON o.id = p.id + FLOOR(RAND() * 0);
+-- No index serves an equality of expressions: such changes are not safe.
+CREATE TABLE texts (id INT PRIMARY KEY, s VARCHAR(20), x INT, KEY (s));
+CREATE TABLE numbers (n INT, m INT, KEY (n));
+INSERT INTO texts WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 400) SELECT n, n, 0 FROM r;
+INSERT INTO numbers SELECT id, id FROM texts;
+ANALYZE TABLE texts, numbers;
+SET sql_safe_updates = 1;
+UPDATE texts JOIN numbers ON LOWER(texts.s) = numbers.m SET texts.x = 2;
+DELETE texts FROM texts JOIN numbers ON texts.s + 1 = numbers.m;
+SET sql_safe_updates = 0;
+UPDATE texts JOIN numbers ON texts.s = numbers.m + 1 SET texts.x = 3 WHERE numbers.m < 10;
+SELECT x, COUNT(*) FROM texts GROUP BY x ORDER BY x;
+DELETE texts FROM texts JOIN numbers ON texts.s + 1 = numbers.m AND numbers.m % 2 = 0;
+SELECT COUNT(*), MIN(id), MAX(id) FROM texts;
 DROP DATABASE hash_expressions;

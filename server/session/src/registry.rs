@@ -70,7 +70,7 @@ const BLAMED_CHARS_MAX: usize = 200;
 pub struct Process {
     /// Its line of the process list; what it waits for is not in it.
     pub line: ProcessRow,
-    /// It runs nothing, nor is it leaving: it has no state.
+    /// It runs nothing, nor is it leaving: its state is the empty text.
     pub is_idle: bool,
     /// Class of the wait it is in.
     pub wait: Option<&'static str>,

@@ -156,6 +156,8 @@ pub struct JoinKey {
     pub null_safe: bool,
     /// The equality itself, where equal keys do not say that it holds: it is among the join's conditions.
     pub tested: Option<Expr>,
+    /// Two columns of one kind: an index of either could serve.
+    pub is_of_columns: bool,
 }
 
 /// What the optimiser expects of a node, for EXPLAIN.

@@ -84,7 +84,8 @@ const ROUTINES: &str = "ROUTINE_SCHEMA AS `Db`, ROUTINE_NAME AS `Name`, ROUTINE_
 pub fn opens_tables(show: &Show) -> bool {
     !matches!(
         show,
-        Show::BinaryLogStatus
+        Show::ProcessList { .. }
+            | Show::BinaryLogStatus
             | Show::BinaryLogs
             | Show::ReplicaStatus(_)
             | Show::Replicas

@@ -46,7 +46,8 @@ fn has_key(read: &Read, def: &TableDef, joined: &[JoinKey]) -> bool {
             .any(|i| i.parts.first().is_some_and(|p| p.column == usize::from(c.column))),
         _ => false,
     };
-    joined.iter().any(|key| leads(&key.probe.expr) || leads(&key.build.expr))
+    let mut served = joined.iter().filter(|key| key.is_of_columns);
+    served.any(|key| leads(&key.probe.expr) || leads(&key.build.expr))
         || read.filter.as_ref().is_some_and(|filter| compares(filter, &leads))
 }
 

@@ -55,11 +55,13 @@ struct Span {
 /// The filter of a read, in two parts.
 pub struct PushedPredicate<'p> {
     shapes: Vec<Shape<'p>>,
-    /// Made from `shapes` when the read is opened for the first time in a statement, or each time (`of_others`).
+    /// Made from `shapes` when the read is opened for the first time in a statement.
     tests: Vec<Test>,
     is_open: bool,
-    /// Some constants are columns of other leaves.
-    of_others: bool,
+    /// Of a scan: those with columns of other leaves.
+    shapes_beside: Vec<Shape<'p>>,
+    /// Made from `shapes_beside` whenever the scan begins.
+    tests_beside: Vec<Test>,
     rest: Vec<&'p Expr>,
     layout: Arc<RowLayout>,
 }
@@ -92,7 +94,8 @@ impl<'p> PushedPredicate<'p> {
             shapes: Vec::new(),
             tests: Vec::new(),
             is_open: false,
-            of_others: false,
+            shapes_beside: Vec::new(),
+            tests_beside: Vec::new(),
             rest: Vec::new(),
             layout: Arc::clone(layout),
         };
@@ -113,8 +116,12 @@ impl<'p> PushedPredicate<'p> {
         let of = Leaf { number: leaf, layout: &self.layout, scans };
         match of.shape(filter, is_constant).filter(|_| first) {
             Some(shape) => {
-                filter.visit(&mut |e| self.of_others |= of_another(e, leaf));
-                self.shapes.push(shape);
+                let mut is_beside = false;
+                filter.visit(&mut |e| is_beside |= of_another(e, leaf));
+                match is_beside {
+                    true => self.shapes_beside.push(shape),
+                    false => self.shapes.push(shape),
+                }
             }
             None => self.rest.push(filter),
         }
@@ -159,31 +166,25 @@ impl<'p> PushedPredicate<'p> {
         lists && self.rest.is_empty() && ty.is_some_and(|ty| ty.kind.is_int())
     }
 
-    /// Evaluates the constants, unless that was done.
+    /// Evaluates the constants, unless that was done, and what is constant for a scan.
     ///
     /// # Errors
     /// Those of evaluating them.
     pub fn open(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<(), SqlError> {
-        if self.is_open && !self.of_others {
-            return Ok(());
+        if !self.shapes_beside.is_empty() {
+            make(&self.shapes_beside, &mut self.tests_beside, &self.layout, (run, frame))?;
         }
-        let tests = &mut self.tests;
-        tests.clear();
-        tests.reserve_exact(self.shapes.len());
-        for shape in &self.shapes {
-            let mut constant = |e: &Expr| Ok::<_, SqlError>(run.eval(e, frame)?.into_owned());
-            match shape.test(&self.layout, &mut constant)? {
-                Test::Span(span) => add_span(span, tests),
-                test => tests.push(test),
-            }
+        if !self.is_open {
+            make(&self.shapes, &mut self.tests, &self.layout, (run, frame))?;
+            self.is_open = true;
         }
-        self.is_open = true;
         Ok(())
     }
 
     /// Forgets the constants.
     pub fn close(&mut self) {
         self.tests.clear();
+        self.tests_beside.clear();
         self.is_open = false;
     }
 
@@ -193,13 +194,16 @@ impl<'p> PushedPredicate<'p> {
     /// The row is damaged.
     #[inline]
     pub fn holds(&self, row: &[u8]) -> Result<bool, RowError> {
-        if self.tests.is_empty() { Ok(true) } else { self.all_hold(row) }
+        match self.tests.is_empty() && self.tests_beside.is_empty() {
+            true => Ok(true),
+            false => self.all_hold(row),
+        }
     }
 
     // Rows that pass without a test need none of its registers.
     #[inline(never)]
     fn all_hold(&self, row: &[u8]) -> Result<bool, RowError> {
-        for test in &self.tests {
+        for test in self.tests.iter().chain(&self.tests_beside) {
             let holds = match test {
                 Test::Span(span) => span.holds(&self.layout, row)?,
                 test => test.holds(&self.layout, row)?,
@@ -229,6 +233,25 @@ impl<'p> PushedPredicate<'p> {
         }
         Ok(true)
     }
+}
+
+/// Makes the tests of conditions.
+fn make(
+    shapes: &[Shape<'_>],
+    tests: &mut Vec<Test>,
+    layout: &RowLayout,
+    (run, frame): (&mut Run<'_>, &Frame),
+) -> Result<(), SqlError> {
+    tests.clear();
+    tests.reserve_exact(shapes.len());
+    for shape in shapes {
+        let mut constant = |e: &Expr| Ok::<_, SqlError>(run.eval(e, frame)?.into_owned());
+        match shape.test(layout, &mut constant)? {
+            Test::Span(span) => add_span(span, tests),
+            test => tests.push(test),
+        }
+    }
+    Ok(())
 }
 
 impl Test {

@@ -40,8 +40,7 @@ impl Remembered {
     fn bytes(&self) -> usize {
         match self {
             Remembered::Row(values) => {
-                let texts =
-                    values.iter().map(|value| value.datum().as_bytes().map_or(0, <[u8]>::len));
+                let texts = values.iter().filter_map(|v| Some(v.datum().as_stored_bytes()?.len()));
                 size_of_val(&values[..]) + texts.sum::<usize>()
             }
             Remembered::Holds(_) => 0,

@@ -278,6 +278,7 @@ fn joins_by_hash_and_by_loops_agree_in_every_kind() {
         collation: Collation::Binary,
         null_safe: false,
         tested: None,
+        is_of_columns: true,
     }];
     let less = Expr::Compare(
         Comparison::Lt,

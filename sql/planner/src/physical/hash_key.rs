@@ -25,15 +25,9 @@ pub(super) fn hash_key(e: &Expr, own: u64, there: u64, leaves: &Leaves) -> Optio
         return None;
     };
     let (collation, null_safe) = (*collation, *op == Comparison::NullSafeEq);
-    let key = |probe: Typed, build: Typed, tested: Option<Expr>| JoinKey {
-        probe,
-        build,
-        collation,
-        null_safe,
-        tested,
-    };
     if let Some((probe, build)) = columns_alike(probe, build, leaves) {
-        return Some(key(probe, build, None));
+        let (tested, is_of_columns) = (None, true);
+        return Some(JoinKey { probe, build, collation, null_safe, tested, is_of_columns });
     }
     if !may_hash(probe) || !may_hash(build) {
         return None;
@@ -41,7 +35,8 @@ pub(super) fn hash_key(e: &Expr, own: u64, there: u64, leaves: &Leaves) -> Optio
     let compared = Compared::of(probe, leaves)?.with(Compared::of(build, leaves)?)?;
     let typed = |e: &Expr| Typed::new(e.clone(), compared.hashed(collation));
     let tested = (compared == Compared::Number).then(|| e.clone());
-    Some(key(typed(probe), typed(build), tested))
+    let (probe, build) = (typed(probe), typed(build));
+    Some(JoinKey { probe, build, collation, null_safe, tested, is_of_columns: false })
 }
 
 /// Two columns whose values are equal exactly where they hash alike.
