@@ -49,13 +49,6 @@ impl Extreme {
     }
 }
 
-/// What is known of a value beside kept rows.
-enum Known {
-    /// Whether a row without NULL satisfies the comparison; for ALL: whether one does not.
-    Decided(bool),
-    Nothing,
-}
-
 impl KeptRows {
     /// No rows yet, of these types, compared by these collations.
     pub fn new(st: &Statement<'_>, types: &[ColumnType], collations: &[Collation]) -> KeptRows {
@@ -129,7 +122,7 @@ impl KeptRows {
         if let [Datum::Null] = left {
             return Ok(None);
         }
-        if let Known::Decided(found) = self.known(st, what, left)? {
+        if let Some(found) = self.known(st, what, left)? {
             if found {
                 return Ok(Some(!what.all));
             }
@@ -164,27 +157,25 @@ impl KeptRows {
         Ok(verdict.end())
     }
 
+    /// Whether a row without NULL decides: satisfies the comparison of ANY, does not that of ALL; `None`: they have to be compared.
     fn known(
         &mut self,
         st: &Statement<'_>,
         what: &Quantified,
         left: &[Datum<'_>],
-    ) -> Result<Known, SqlError> {
+    ) -> Result<Option<bool>, SqlError> {
         match (what.op, what.all) {
-            (Comparison::Eq, false) | (Comparison::Ne, true) => {
-                let found = match self.find(left) {
-                    None => self.find_double(st, left)?,
-                    found => found,
-                };
-                Ok(found.map_or(Known::Nothing, Known::Decided))
-            }
+            (Comparison::Eq, false) | (Comparison::Ne, true) => match self.find(left) {
+                None => self.find_double(st, left),
+                found => Ok(found),
+            },
             (Comparison::Gt | Comparison::Ge, true) | (Comparison::Lt | Comparison::Le, false) => {
                 self.beside_extreme(what, left, |rows| &rows.greatest)
             }
             (Comparison::Lt | Comparison::Le, true) | (Comparison::Gt | Comparison::Ge, false) => {
                 self.beside_extreme(what, left, |rows| &rows.least)
             }
-            _ => Ok(Known::Nothing),
+            _ => Ok(None),
         }
     }
 
@@ -194,15 +185,15 @@ impl KeptRows {
         what: &Quantified,
         left: &[Datum<'_>],
         extreme: fn(&KeptRows) -> &Extreme,
-    ) -> Result<Known, SqlError> {
+    ) -> Result<Option<bool>, SqlError> {
         if self.kind.is_none() || !self.is_own_kind(left) {
-            return Ok(Known::Nothing);
+            return Ok(None);
         }
         let Some(n) = extreme(self).0.as_ref().map(|(n, _)| *n) else {
-            return Ok(Known::Decided(false));
+            return Ok(Some(false));
         };
         let holds = self.compare_with(what, left, n)?;
-        Ok(holds.map_or(Known::Nothing, |holds| Known::Decided(holds != what.all)))
+        Ok(holds.map(|holds| holds != what.all))
     }
 
     fn compare_with(

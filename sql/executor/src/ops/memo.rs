@@ -63,8 +63,8 @@ impl<A> Memo<A> {
     pub fn find<'d>(&mut self, values: impl Iterator<Item = Datum<'d>>) -> Option<&A> {
         self.key.clear();
         values.for_each(|value| append(&value, &mut self.key));
-        let is_idle = self.asked >= ASKED_EACH && self.found * ONE_OF < self.asked;
-        if self.key.len() > KEY_BYTES_MAX || is_idle && self.asked.is_multiple_of(ASKED_EACH) {
+        let looks = self.asked.is_multiple_of(ASKED_EACH);
+        if self.key.len() > KEY_BYTES_MAX || looks && self.found * ONE_OF < self.asked {
             *self = Memo { is_off: true, ..Memo::default() };
             return None;
         }
