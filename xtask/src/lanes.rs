@@ -17,7 +17,7 @@ const CRATES: [&str; 2] = ["testkit", "xtask"];
 
 /// Arguments for cargo, by lane.
 pub struct Lanes {
-    /// Nothing runs beside them.
+    /// Nothing runs beside them but what gives way.
     pub alone: Vec<String>,
     /// The others of the server as a whole.
     pub whole: Vec<String>,

@@ -1,15 +1,17 @@
 //! `cargo xtask test`: the rings 0 and 1 of the architecture, in the order in which they fail fastest.
 //!
-//! 1. rustfmt and clippy (lints are errors), 2. the release binary and the tests are built beside each other, 3. every unit, golden,
+//! 1. rustfmt and clippy (lints are errors), 2. the tests are built, both beside the release binary, 3. every unit, golden,
 //!    litmus, crash and end-to-end test with `count-shared` on, 4. the loom models in their own target folder.
 //!
-//! What counts or times what a server does runs alone, first. Of the others half is waiting: those of the server as a whole run beside
-//! those of the crates and the models, whose output comes in one piece at the end ([`lanes`]).
+//! What counts or times what a server does runs first, beside the models alone, which give way to it: it leaves half of two
+//! processors idle. Of the others much is waiting: those of the server as a whole run beside those of the crates ([`lanes`]). The
+//! output of what runs beside comes in one piece at the end.
 //!
 //! The end-to-end tests find the release binary through `LIMPID_BINARY`.
 
 use crate::shell::{self, Tally};
 use crate::{lanes, packages, tidy};
+use std::ffi::OsString;
 use std::fmt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,9 +21,13 @@ const MODEL_CRATES: [&str; 4] = ["sync", "redo", "mdl", "trx"];
 
 /// Cargo with arguments, in the root of the tree.
 pub fn cargo(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(cargo_program());
     command.args(arguments).current_dir(shell::root());
     command
+}
+
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Everything CI runs; `filter` arguments go to the test harnesses.
@@ -31,24 +37,18 @@ pub fn run(filter: &[String]) -> Result<(), String> {
     packages::install()?;
     tidy::run()?;
     shell::run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    shell::run(&mut cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--features",
-        "stdx/count-shared",
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
-    phases.end("checks");
     let harnesses = ["test", "--workspace", "--no-fail-fast", "--features", "stdx/count-shared"];
-    // The one links for minutes with half a processor, while the other has much to compile.
-    let release = std::thread::spawn(|| shell::run_collecting(&mut cargo(&["build", "--release"])));
-    let tests = shell::run(cargo(&harnesses).arg("--no-run"));
-    let release = release.join().map_err(|_| "the release build panicked")?;
-    tests?;
-    let (output, _, good) = release?;
+    // The release build links for minutes with half a processor, while the other has much to look at and to compile.
+    let (release, beside) = std::thread::scope(|scope| {
+        let release = scope.spawn(|| shell::run_collecting(&mut cargo(&["build", "--release"])));
+        let beside = clippy().and_then(|()| {
+            phases.end("checks");
+            shell::run(cargo(&harnesses).arg("--no-run"))
+        });
+        (release.join(), beside)
+    });
+    beside?;
+    let (output, _, good) = release.map_err(|_| "the release build panicked")??;
     if !good {
         return Err(format!("{output}\nthe release build failed"));
     }
@@ -65,13 +65,16 @@ pub fn run(filter: &[String]) -> Result<(), String> {
         tests
     };
     let lanes = lanes::find()?;
-    let (mut tally, mut good) = shell::run_counting(&mut lane(&lanes.alone))?;
+    let models = std::thread::spawn(|| shell::run_collecting(&mut models_command()));
+    let alone = shell::run_counting(&mut lane(&lanes.alone));
     phases.end("tests alone");
-    let beside = [lane(&lanes.crates), lane(&["--doc".into()]), models_command()];
+    let beside = [lane(&lanes.crates), lane(&["--doc".into()])];
     let beside = std::thread::spawn(move || beside.map(|mut c| shell::run_collecting(&mut c)));
     let whole = shell::run_counting(&mut lane(&lanes.whole));
     let beside = beside.join().map_err(|_| "the tests of the crates panicked")?;
-    for outcome in beside {
+    let models = models.join().map_err(|_| "the models panicked")?;
+    let (mut tally, mut good) = alone?;
+    for outcome in beside.into_iter().chain([models]) {
         let (output, tally_beside, good_beside) = outcome?;
         println!("{output}");
         tally.add(tally_beside);
@@ -83,6 +86,12 @@ pub fn run(filter: &[String]) -> Result<(), String> {
     phases.end("other tests and models");
     println!("\n{phases}");
     close(tally, good, start)
+}
+
+/// Lints are errors.
+fn clippy() -> Result<(), String> {
+    let look = ["clippy", "--workspace", "--all-targets", "--features", "stdx/count-shared"];
+    shell::run(cargo(&look).args(["--", "-D", "warnings"]))
 }
 
 /// What a run's parts took, and which share of the machine's processors was busy meanwhile.
@@ -148,11 +157,17 @@ pub fn models() -> Result<(), String> {
 }
 
 fn models_command() -> Command {
-    let mut command = cargo(&["test", "--release", "--test", "models"]);
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(cargo_program()).current_dir(shell::root());
+    command.args(["test", "--release", "--test", "models"]);
     for name in MODEL_CRATES {
         command.args(["-p", name]);
     }
+    // What the server's build takes minutes for, makes models no faster.
     command
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", shell::root().join("target/loom"));
     command
