@@ -10,6 +10,8 @@
 mod hot;
 #[path = "hot/ledger.rs"]
 mod ledger;
+#[path = "hot/waits.rs"]
+mod waits;
 
 use hot::{Conn, ROWS, Rig};
 use instrument::Consumer;
@@ -208,8 +210,9 @@ fn the_ledger_of_shared_lines_is_as_it_is_written() {
     if !shared_writes_are_counted() {
         return testkit::skip("stdx/count-shared is off");
     }
-    let ledger = ledger::measure(&Rig::new());
-    let text = ledger::show(&ledger);
+    let rig = Rig::new();
+    let ledger = ledger::measure(&rig);
+    let text = ledger::show(&ledger, &waits::measure(&rig));
     println!("{text}");
     ledger::check(&text);
     ledger::assert_aims(&ledger);

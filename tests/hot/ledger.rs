@@ -258,13 +258,22 @@ fn text_of(vector: &Vector) -> String {
     if words.is_empty() { "none".to_string() } else { words.join(", ") }
 }
 
+/// What was written, by name.
+pub fn writes_of(touches: &[Touch]) -> Vector {
+    Entry::of(touches, &Hot::default()).writes
+}
+
 /// As `ledger.txt` has it.
-pub fn show(ledger: &[(&'static str, Entry)]) -> String {
+pub fn show(ledger: &[(&'static str, Entry)], waits: &[(&'static str, Vector)]) -> String {
     let mut text = String::new();
     for (name, entry) in ledger {
         text += &format!("{name}\n");
         text += &format!("    writes {}: {}\n", entry.written(), text_of(&entry.writes));
         text += &format!("    reads of hot lines: {}\n", text_of(&entry.reads));
+    }
+    for (name, writes) in waits {
+        let written: usize = writes.values().sum();
+        text += &format!("{name}\n    writes {written}: {}\n", text_of(writes));
     }
     text
 }

@@ -38,6 +38,8 @@ pub const TRX_STATE: u8 = 14;
 pub const LOCK_OWNER: u8 = 15;
 /// Where the log's room ends.
 pub const LOG_LIMITS: u8 = 16;
+/// How many waiters a session holds up.
+pub const HELD_UP: u8 = 17;
 
 /// Number of classes a counting build keeps apart.
 pub const COUNT: usize = 32;
@@ -62,6 +64,7 @@ pub const NAMES: [&str; COUNT] = {
     names[TRX_STATE as usize] = "trx_state";
     names[LOCK_OWNER as usize] = "lock_owner";
     names[LOG_LIMITS as usize] = "log_limits";
+    names[HELD_UP as usize] = "held_up";
     names
 };
 

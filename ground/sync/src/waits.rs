@@ -81,7 +81,7 @@ fn is_queue(node: u64) -> bool {
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
 
-type Count = SharedAtomic<u64, { class::OTHER }>;
+type Count = SharedAtomic<u64, { class::HELD_UP }>;
 
 /// How many waiters each slot holds up; written under the graph's mutex.
 #[derive(Debug)]
