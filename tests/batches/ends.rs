@@ -1,5 +1,5 @@
 //! Batches and passing rows that end early or are led by lists: lists of every length, an error at each row, KILL in the middle,
-//! no memory left (which ends or spills: `memory_limit.rs`).
+//! no memory left (what it takes besides: `memory_limit.rs`).
 
 use super::Chance;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -234,4 +234,57 @@ fn a_change_that_is_killed_in_the_middle_of_its_rows_leaves_nothing() {
         assert_eq!(victim.query(CHECK).unwrap().rows, before, "{sql}");
     }
     assert_eq!(server.sql("CHECK TABLE killed.k").matches("OK").count(), 1);
+}
+
+/// Which of [`KILLED`] and [`UNDONE`] keep rows, so that files help them out when they may keep next to none.
+const KEPT: [&str; 6] = [KILLED[6], KILLED[9], KILLED[10], KILLED[12], UNDONE[3], UNDONE[4]];
+
+#[test]
+fn a_statement_that_may_keep_nothing_answers_the_same_from_files() {
+    let folder = TempDir::new();
+    let server = killable(&folder);
+    let [mut roomy, mut narrow] = [(); 2].map(|()| TextClient::connect(server.socket()));
+    let limits = "SET tmp_table_size = 1024, max_heap_table_size = 16384, sort_buffer_size = 32768, \
+                  join_buffer_size = 128";
+    narrow.query(limits).unwrap();
+    let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let mut kept = Vec::new();
+    for client in [&mut roomy, &mut narrow] {
+        client.query("USE killed").unwrap();
+    }
+    for sql in KILLED {
+        let text = sql.replace('#', &list);
+        let mut whole = roomy.query(&text).unwrap().rows;
+        let before = files(&mut narrow);
+        let mut rows = narrow.query(&text).unwrap().rows;
+        if !sql.contains("ORDER BY") {
+            // Rows come back from files in another order.
+            whole.sort();
+            rows.sort();
+        }
+        assert!(rows == whole, "{sql}: {} rows, {}", rows.len(), whole.len());
+        kept.extend((files(&mut narrow) > before).then_some(sql));
+    }
+    for sql in UNDONE {
+        let changed = |client: &mut TextClient| {
+            client.query("BEGIN").unwrap();
+            client.query(sql).unwrap();
+            let rows = client.query(CHECK).unwrap().rows;
+            client.query("ROLLBACK").unwrap();
+            rows
+        };
+        let whole = changed(&mut roomy);
+        let before = files(&mut narrow);
+        assert_eq!(changed(&mut narrow), whole, "{sql}");
+        kept.extend((files(&mut narrow) > before).then_some(sql));
+    }
+    assert_eq!(kept, KEPT);
+}
+
+/// How many files a session's statements have used.
+fn files(client: &mut TextClient) -> u64 {
+    let status = "SELECT SUM(variable_value) FROM performance_schema.session_status \
+                  WHERE variable_name IN ('Created_tmp_disk_tables', 'Created_tmp_files', 'Sort_merge_passes')";
+    let answer = client.query(status).unwrap().rows[0][0].clone().unwrap();
+    String::from_utf8(answer).unwrap().parse::<f64>().unwrap() as u64
 }
