@@ -61,6 +61,9 @@ impl Decimal {
         // a/10^as / (b/10^bs) * 10^scale = a * 10^(scale + bs - as) / b; the exponent is negative
         // only when the scale was cut to 30.
         let up = i32::from(scale) + i32::from(other.scale()) - i32::from(self.scale());
+        if let Some(quotient) = short_quotient(self, other, up) {
+            return Some(Decimal::narrow(quotient, scale));
+        }
         let negative = self.is_negative() != other.is_negative();
         let n = self.magnitude().scale_up(up.max(0).unsigned_abs());
         let d = other.magnitude().scale_up((-up).max(0).unsigned_abs());
@@ -189,6 +192,32 @@ impl Decimal {
             }
         }
     }
+}
+
+/// `a * 10^up / b` of their digits, rounded half away from zero, if both have 64 bits, which most columns have: without the
+/// 512 bits of the general way. `None`: it is another case.
+fn short_quotient(a: &Decimal, b: &Decimal, up: i32) -> Option<i128> {
+    /// Powers of ten that have room in 64 bits, so that the product has in 128.
+    const UP_MAX: u32 = 18;
+    let up = u32::try_from(up).ok().filter(|up| *up <= UP_MAX)?;
+    let (a, b) = (i64::try_from(a.unscaled()?).ok()?, i64::try_from(b.unscaled()?).ok()?);
+    let unit = 10i64.pow(up);
+    let away = |rest: u128, divisor: u128| i128::from(rest >= divisor - rest);
+    let negative = (a < 0) != (b < 0);
+    let (dividend, divisor) =
+        (u128::from(a.unsigned_abs()) * u128::from(unit.unsigned_abs()), b.unsigned_abs());
+    let quotient = match u64::try_from(dividend) {
+        // A machine's own division: that of 128 bits takes five times as long.
+        Ok(dividend) => {
+            i128::from(dividend / divisor)
+                + away(u128::from(dividend % divisor), u128::from(divisor))
+        }
+        Err(_) => {
+            let divisor = u128::from(divisor);
+            (dividend / divisor) as i128 + away(dividend % divisor, divisor)
+        }
+    };
+    Some(if negative { -quotient } else { quotient })
 }
 
 #[inline]

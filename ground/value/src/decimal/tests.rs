@@ -40,8 +40,13 @@ fn small_decimal() -> impl Strategy<Value = Decimal> {
     (any::<i64>(), 0u8..=12).prop_map(|(v, scale)| Decimal::from_i128(i128::from(v), scale))
 }
 
+/// Of few digits: halves, and remainders of nothing, are met.
+fn tiny_decimal() -> impl Strategy<Value = Decimal> {
+    (-2000i64..2000, 0u8..=3).prop_map(|(v, scale)| Decimal::from_i128(i128::from(v), scale))
+}
+
 fn mixed() -> impl Strategy<Value = Decimal> {
-    prop_oneof![any_decimal(), small_decimal()]
+    prop_oneof![any_decimal(), small_decimal(), tiny_decimal()]
 }
 
 proptest! {
