@@ -8,8 +8,10 @@ use crate::shell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Tests that count instructions, or see what a server does beside a load: beside others they would take longer, or tell nonsense.
-const ALONE: [&str; 5] = ["gates", "hot_path", "lab", "sysbench", "write_trap"];
+/// Tests that count instructions: a client that is late for a processor costs the server a wait.
+const COUNTING: [&str; 1] = ["gates"];
+/// Tests that see what a server does beside a load: beside others they would take longer, or tell nonsense.
+const ALONE: [&str; 4] = ["hot_path", "lab", "sysbench", "write_trap"];
 /// Folders of crates.
 const FLOORS: [&str; 5] = ["ground", "storage", "sql", "server", "tools"];
 /// Crates that lie at the root.
@@ -17,6 +19,8 @@ const CRATES: [&str; 2] = ["testkit", "xtask"];
 
 /// Arguments for cargo, by lane.
 pub struct Lanes {
+    /// Nothing runs beside them.
+    pub counting: Vec<String>,
     /// Nothing runs beside them but what gives way.
     pub alone: Vec<String>,
     /// The others of the server as a whole.
@@ -40,15 +44,21 @@ pub fn find() -> Result<Lanes, String> {
             crates.append(&mut names(&entry.path().join("tests"))?);
         }
     }
-    if let Some(missing) = ALONE.iter().find(|name| !whole.contains(**name)) {
+    let mut first = COUNTING.iter().chain(&ALONE);
+    if let Some(missing) = first.find(|name| !whole.contains(**name)) {
         return Err(format!("there is no tests/{missing}.rs"));
     }
     crates.retain(|name| !whole.contains(name));
-    whole.retain(|name| !ALONE.contains(&name.as_str()));
+    whole.retain(|name| !COUNTING.contains(&name.as_str()) && !ALONE.contains(&name.as_str()));
     let mut of_crates = vec!["--lib".to_string(), "--bins".into()];
     of_crates.extend(targets(crates));
-    let alone = ALONE.map(str::to_string).into();
-    Ok(Lanes { alone: targets(alone), whole: targets(whole), crates: of_crates })
+    let (counting, alone) = (COUNTING.map(str::to_string).into(), ALONE.map(str::to_string).into());
+    Ok(Lanes {
+        counting: targets(counting),
+        alone: targets(alone),
+        whole: targets(whole),
+        crates: of_crates,
+    })
 }
 
 fn targets(names: BTreeSet<String>) -> Vec<String> {
@@ -79,7 +89,7 @@ mod tests {
     #[test]
     fn each_test_is_in_one_lane() {
         let lanes = find().unwrap();
-        let all: Vec<&String> = [&lanes.alone, &lanes.whole, &lanes.crates]
+        let all: Vec<&String> = [&lanes.counting, &lanes.alone, &lanes.whole, &lanes.crates]
             .into_iter()
             .flatten()
             .filter(|argument| !argument.starts_with("--"))

@@ -3,8 +3,8 @@
 //! 1. rustfmt and clippy (lints are errors), 2. the tests are built, both beside the release binary, 3. every unit, golden,
 //!    litmus, crash and end-to-end test with `count-shared` on, 4. the loom models in their own target folder.
 //!
-//! What counts or times what a server does runs first, beside the models alone, which give way to it: it leaves half of two
-//! processors idle. Of the others much is waiting: those of the server as a whole run beside those of the crates ([`lanes`]). The
+//! What counts instructions runs first and alone, then what looks at a server beside a load, beside the models alone, which give way
+//! to it. Of the others much is waiting: those of the server as a whole run beside those of the crates ([`lanes`]). The
 //! output of what runs beside comes in one piece at the end.
 //!
 //! The end-to-end tests find the release binary through `LIMPID_BINARY`.
@@ -65,6 +65,8 @@ pub fn run(filter: &[String]) -> Result<(), String> {
         tests
     };
     let lanes = lanes::find()?;
+    let counting = shell::run_counting(&mut lane(&lanes.counting));
+    phases.end("tests that count");
     let models = std::thread::spawn(|| shell::run_collecting(&mut models_command()));
     let alone = shell::run_counting(&mut lane(&lanes.alone));
     phases.end("tests alone");
@@ -73,7 +75,10 @@ pub fn run(filter: &[String]) -> Result<(), String> {
     let whole = shell::run_counting(&mut lane(&lanes.whole));
     let beside = beside.join().map_err(|_| "the tests of the crates panicked")?;
     let models = models.join().map_err(|_| "the models panicked")?;
-    let (mut tally, mut good) = alone?;
+    let (mut tally, mut good) = counting?;
+    let (tally_alone, good_alone) = alone?;
+    tally.add(tally_alone);
+    good &= good_alone;
     for outcome in beside.into_iter().chain([models]) {
         let (output, tally_beside, good_beside) = outcome?;
         println!("{output}");
