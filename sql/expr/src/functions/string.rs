@@ -568,14 +568,17 @@ fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     };
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |d| ("-", d));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut out = sign.to_string();
-    for (n, digit) in whole.chars().enumerate() {
-        let left = whole.len() - n;
-        if n > 0 && left >= 3 && (left - 3) % group == 0 {
-            out.push_str(separator);
-        }
-        out.push(digit);
+    let mut out = String::with_capacity(2 * text.len());
+    out.push_str(sign);
+    // The last group has three digits, the first what is left of the others.
+    let (before, last) = whole.split_at(whole.len().saturating_sub(3));
+    let first = before.len() % group;
+    for n in (0..=before.len() / group).filter(|n| n * group + first > 0) {
+        let end = n * group + first;
+        out.push_str(&before[end.saturating_sub(group)..end]);
+        out.push_str(separator);
     }
+    out.push_str(last);
     if !fraction.is_empty() {
         out.push_str(point);
         out.push_str(fraction);

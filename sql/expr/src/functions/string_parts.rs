@@ -302,15 +302,28 @@ fn trim<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Ans
 
 /// The arguments behind the one that is equal are not computed.
 fn field<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
-    let exact = |t: &ColumnType| t.kind.is_int() || t.kind == Kind::Decimal;
-    let doubles = !site.types.iter().all(is_stringy) && !site.types.iter().all(exact);
     let mut args = vec![NULL; site.arguments.len()];
+    let mut sought = None;
     for (n, argument) in site.arguments.iter().enumerate() {
         args[n] = eval(argument, row, env)?;
+        let whole = whole_number(&args[n].get());
+        if n == 0 {
+            sought = whole;
+        }
+        if let (Some(sought), Some(whole)) = (sought, whole) {
+            if n > 0 && sought == whole {
+                return Ok((n as i64).into());
+            }
+            continue;
+        }
         let mut c = Call { args: &mut args, site, env };
-        if doubles && !c.is_null(n) {
-            let double = c.double(n);
-            c.args[n] = Value::Datum(Datum::Double(double));
+        if compares_doubles(site) {
+            for m in [0, n] {
+                if !c.is_null(m) {
+                    let double = c.double(m);
+                    c.args[m] = Value::Datum(Datum::Double(double));
+                }
+            }
         }
         if c.is_null(0) {
             break;
@@ -320,4 +333,20 @@ fn field<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> An
         }
     }
     Ok(0i64.into())
+}
+
+/// Whether FIELD compares its arguments as doubles.
+fn compares_doubles(site: &CallSite) -> bool {
+    let exact = |t: &ColumnType| t.kind.is_int() || t.kind == Kind::Decimal;
+    !site.types.iter().all(is_stringy) && !site.types.iter().all(exact)
+}
+
+/// An integer that is equal to another one whatever they are compared as: a double holds it.
+fn whole_number(datum: &Datum<'_>) -> Option<i64> {
+    const MOST: u64 = 1 << f64::MANTISSA_DIGITS;
+    match *datum {
+        Datum::Int(v) if v.unsigned_abs() <= MOST => Some(v),
+        Datum::UInt(v) if v <= MOST => Some(v as i64),
+        _ => None,
+    }
 }
