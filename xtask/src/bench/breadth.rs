@@ -21,7 +21,8 @@ const TABLES: [&str; 4] = [
     "CREATE TABLE orders (id INT PRIMARY KEY, client INT, branch INT, note VARCHAR(100), day DATE, placed DATETIME,
         amount DECIMAL(10,2), KEY (client))",
     "CREATE TABLE copy (id INT PRIMARY KEY, client INT, note VARCHAR(100))",
-    "SET SESSION cte_max_recursion_depth = 1000000",
+    // MariaDB has another name for it.
+    "SET SESSION /*M! max_recursive_iterations */ /*!80000 cte_max_recursion_depth */ = 1000000",
     "INSERT INTO orders WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ROWS)
         SELECT n, n * 7919 % ROWS, n * 104729 % 1000, CONCAT('order ', n * 7919 % ROWS, ' ', REPEAT('x', 5 + n % 55)),
         DATE_ADD('2024-01-01', INTERVAL n * 31 % 365 DAY), DATE_ADD('2024-01-01', INTERVAL n * 7919 MINUTE),
