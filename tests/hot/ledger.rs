@@ -196,6 +196,15 @@ fn run(rig: &Rig, conn: &mut Conn, kind: &Kind, first: u32) -> Vec<Vec<Touch>> {
     all
 }
 
+/// What was met most often.
+pub fn usual<T: Ord>(all: impl Iterator<Item = T>) -> T {
+    let mut met: BTreeMap<T, usize> = BTreeMap::new();
+    for one in all {
+        *met.entry(one).or_default() += 1;
+    }
+    met.into_iter().max_by_key(|(_, n)| *n).expect("statements ran").0
+}
+
 /// The ledger as it is: of a session, beside another one whose writes are hot.
 pub fn measure(rig: &Rig) -> Vec<(&'static str, Entry)> {
     let (mut other, mut conn) = (rig.connect("sbtest"), rig.connect("sbtest"));
@@ -206,12 +215,8 @@ pub fn measure(rig: &Rig) -> Vec<(&'static str, Entry)> {
         run(rig, &mut other, kind, 100).iter().for_each(|touches| hot.add(touches));
     }
     let measured = kinds.iter().map(|kind| {
-        let mut met: BTreeMap<Entry, usize> = BTreeMap::new();
-        for touches in run(rig, &mut conn, kind, 4000) {
-            *met.entry(Entry::of(&touches, &hot)).or_default() += 1;
-        }
-        let usual = met.into_iter().max_by_key(|(_, n)| *n).expect("statements ran");
-        (kind.name, usual.0)
+        let touched = run(rig, &mut conn, kind, 4000);
+        (kind.name, usual(touched.iter().map(|touches| Entry::of(touches, &hot))))
     });
     measured.collect()
 }

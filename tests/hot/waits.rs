@@ -6,11 +6,10 @@
 //!    writes next, and perhaps one whose commit that write carries.
 //! 3. What they read is not told: who waits looks again and again, as often as it takes.
 //! 4. A vector is the least that a statement of its kind wrote: who goes on may meet the other one again at a mutex, which
-//!    is another wait.
+//!    is another wait. Only of the carried commit it is the usual one.
 
 use super::hot::{Conn, Rig};
-use super::ledger::{Vector, writes_of};
-use std::collections::BTreeMap;
+use super::ledger::{Vector, usual, writes_of};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
@@ -214,11 +213,7 @@ fn group_commit(rig: &Rig) -> [(&'static str, Vector); 3] {
         pairs.iter().for_each(|round| least.add(round[n].clone()));
         least.vector()
     };
-    let mut met: BTreeMap<&Vector, usize> = BTreeMap::new();
-    for round in &threes {
-        *met.entry(&round[2]).or_default() += 1;
-    }
-    let carried = met.into_iter().max_by_key(|(_, n)| *n).expect("rounds ran").0.clone();
+    let carried = usual(threes.iter().map(|round| &round[2])).clone();
     [
         ("commit, durable, that another one waits for", least(0)),
         ("commit, durable, that waits and writes next", least(1)),
