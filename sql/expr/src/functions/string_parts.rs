@@ -303,7 +303,7 @@ fn trim<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Ans
 /// The arguments behind the one that is equal are not computed.
 fn field<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
     let mut args = vec![NULL; site.arguments.len()];
-    let mut sought = None;
+    let (mut sought, mut doubles) = (None, None);
     for (n, argument) in site.arguments.iter().enumerate() {
         args[n] = eval(argument, row, env)?;
         let whole = whole_number(&args[n].get());
@@ -317,7 +317,7 @@ fn field<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> An
             continue;
         }
         let mut c = Call { args: &mut args, site, env };
-        if compares_doubles(site) {
+        if *doubles.get_or_insert_with(|| compares_doubles(site)) {
             for m in [0, n] {
                 if !c.is_null(m) {
                     let double = c.double(m);
