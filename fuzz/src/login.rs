@@ -19,9 +19,6 @@ impl Host for Nobody {
 impl Wake for Nobody {
     fn wake(&self) {}
     fn cut(&self) {}
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
 
 impl Net for Nobody {

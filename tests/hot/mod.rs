@@ -38,9 +38,6 @@ impl Host for Nobody {
 impl Wake for Nobody {
     fn wake(&self) {}
     fn cut(&self) {}
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
 
 /// No reply of these tests is larger than the send buffer.
@@ -163,6 +160,11 @@ pub struct Conn {
 impl Conn {
     /// Connects as root.
     pub fn login(server: &Arc<Server>, schema: &str) -> Conn {
+        Conn::login_as(server, "root", schema)
+    }
+
+    /// Connects as a user that has no password.
+    pub fn login_as(server: &Arc<Server>, user: &str, schema: &str) -> Conn {
         let session =
             Session::new(server, Peer::Socket(None), Arc::new(Nobody)).expect("a session");
         let mut conn = Conn { session, kept: None };
@@ -171,7 +173,8 @@ impl Conn {
         body.extend((16_u32 << 20).to_le_bytes());
         body.push(45);
         body.extend([0; 23]);
-        body.extend(b"root\0\0");
+        body.extend(user.as_bytes());
+        body.extend(b"\0\0");
         body.extend(schema.as_bytes());
         body.extend(b"\0caching_sha2_password\0");
         conn.send(1, &[&body]);

@@ -6,6 +6,7 @@
 //! 2. `sequence` changes with every notification that found somebody announced; a waiter parks only if it
 //!    is still what it was when announced.
 
+use crate::client::park_watching;
 use crate::lot::{Parked, Pick, lot};
 use crate::waiting::{About, Waiting};
 use crate::{Deadline, WaitResult, with_current};
@@ -70,8 +71,9 @@ impl Event {
         Prepared { event: self, sequence }
     }
 
-    /// Waits for a notification, the deadline, or a kill of the current session. A kill that happened
-    /// before counts too: the caller must stop waiting, or use [`Self::wait_unkillable`].
+    /// Waits for a notification, the deadline, or a kill of the current session, as which it counts that its client has gone
+    /// ([`crate::with_client`]). A kill that happened before counts too: the caller must stop waiting, or use
+    /// [`Self::wait_unkillable`].
     ///
     /// # Panics
     /// When `seen` comes from another event.
@@ -151,9 +153,16 @@ impl Event {
         let _waiting = waiting.about(about);
         let parked = with_current(|slot| {
             let slot = slot.filter(|_| killable);
-            lot().park(self.key(), 0, slot, deadline, || {
-                self.sequence.load(Ordering::Relaxed) == seen.sequence
-            })
+            // What it announced stands in between: a notification that comes while it looks is not lost.
+            let park = |until| {
+                lot().park(self.key(), 0, slot, until, || {
+                    self.sequence.load(Ordering::Relaxed) == seen.sequence
+                })
+            };
+            match slot {
+                Some(slot) => park_watching(slot, deadline, park),
+                None => park(deadline),
+            }
         });
         match parked {
             Parked::Woken(_) | Parked::Invalid => WaitResult::Woken,

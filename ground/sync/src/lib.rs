@@ -2,7 +2,7 @@
 //!
 //! 1. Every wait of the server goes through the parking lot of this crate: it has a class, is counted
 //!    and timed, is visible in the session's slot while it lasts, and (events only) ends early when the
-//!    session is killed or the deadline passes.
+//!    session is killed, its client has gone or the deadline passes.
 //! 2. What a session uses it publishes by a plain store to its own slot followed by [`asym::light`];
 //!    whoever needs exclusivity closes a read-mostly word, calls [`asym::heavy`] and scans the slots.
 //! 3. An uncontended acquisition is one read-modify-write, an uncontended release one more; with the
@@ -28,6 +28,7 @@ macro_rules! const_fn {
 }
 
 pub mod asym;
+mod client;
 mod current;
 mod directory;
 mod dist;
@@ -51,6 +52,7 @@ mod waiting;
 pub mod waits;
 mod word;
 
+pub use client::with_client;
 pub use current::{Entered, Shield, enter, is_shielded, shield, with_current};
 pub use directory::{Directory, Entry};
 pub use dist::{DistReadGuard, DistRwLock, DistWriteGuard};

@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // tests
 
 use instrument::{CondClass, MutexClass, RwLockClass};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 use stdx::{Ordering, SharedAtomic, class};
 use sync::sched::{self, Failure, Options, Strategy};
-use sync::{Deadline, Event, Mutex, PageWord, RwLatch, WaitResult};
+use sync::{Deadline, Event, KILL_CONNECTION, Mutex, PageWord, RwLatch, SlotTable, WaitResult};
 
 static A: MutexClass = MutexClass::new("wait/synch/mutex/test/a");
 static B: MutexClass = MutexClass::new("wait/synch/mutex/test/b");
@@ -308,4 +309,36 @@ fn threads_that_cannot_unwind_are_left_behind() {
         panic!("enough");
     });
     assert!(matches!(outcome.result, Err(Failure::Panic { .. })));
+}
+
+/// A look for each 200 ms of killable waiting, in one wait or in many; the third finds that the client has gone.
+fn lost_client() {
+    let slots = SlotTable::new(1, 1);
+    let slot = slots.acquire_session().unwrap();
+    let _entered = sync::enter(&slot);
+    let (event, looks) = (Event::new(&E), Cell::new(0));
+    let is_lost = || {
+        looks.set(looks.get() + 1);
+        looks.get() == 3
+    };
+    let after = |ms| Deadline::after(Duration::from_millis(ms));
+    let wait = |ms| event.wait(event.prepare(), after(ms));
+    sync::with_client(&slot, &is_lost, || {
+        (0..50).for_each(|_| assert_eq!(wait(5), WaitResult::TimedOut));
+        assert_eq!(looks.get(), 1, "after 250 ms");
+        let unkillable = event.wait_unkillable(event.prepare(), after(1000));
+        assert_eq!((unkillable, looks.get()), (WaitResult::TimedOut, 1));
+        assert_eq!((wait(200), looks.get()), (WaitResult::TimedOut, 2));
+        let begun = sync::now();
+        assert_eq!(wait(10_000), WaitResult::Killed);
+        let took = sync::now() - begun;
+        let (least, most) = (Duration::from_millis(100), Duration::from_millis(300));
+        assert!(took >= least && took <= most, "{took:?}");
+    });
+    assert_eq!((slot.kill_level(), looks.get()), (KILL_CONNECTION, 3));
+}
+
+#[test]
+fn a_lost_client_ends_the_waits_that_a_kill_ends() {
+    sched::run(1, Options::default(), lost_client).unwrap();
 }

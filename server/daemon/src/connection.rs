@@ -5,7 +5,7 @@
 //! 2. A panic ends the session, not the server: the session rolls back and the panic's line is in the log.
 //! 3. What a connection seldom does has frames of its own, so that the stack of one that waits is two pages of memory.
 //! 4. Every wait for the client has a time-out, and ends when the session is killed; a login has one for all its packets,
-//!    however slowly they come.
+//!    however slowly they come. Waits for others end when the client has gone ([`sync::with_client`]).
 
 use host::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -130,6 +130,12 @@ impl Socket {
             Err(error) => Err(error.into()),
         }
     }
+
+    /// Whether the client has closed its end of the connection.
+    fn is_lost(&self) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::RDHUP)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n| n > 0)
+    }
 }
 
 impl Wake for Socket {
@@ -142,11 +148,6 @@ impl Wake for Socket {
     fn cut(&self) {
         self.woken.store(true, Ordering::Relaxed);
         let _ = shutdown(&self.fd, Shutdown::Both);
-    }
-
-    fn is_lost(&self) -> bool {
-        let mut fds = [PollFd::new(&self.fd, PollFlags::RDHUP)];
-        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n| n > 0)
     }
 }
 
@@ -199,8 +200,10 @@ pub fn serve(process: &Process, mut session: Box<Session>, socket: &Socket, prox
     let (slots, slot) = session.place();
     let ended = catch_unwind(AssertUnwindSafe(|| {
         // What comes in and goes out is the session's.
-        let _entered = sync::enter(slots.session(slot));
-        talk(&mut session, socket, proxied)
+        let slot = slots.session(slot);
+        let _entered = sync::enter(slot);
+        let is_lost = || socket.is_lost();
+        sync::with_client(slot, &is_lost, || talk(&mut session, socket, proxied))
     }));
     let id = session.id();
     match ended {

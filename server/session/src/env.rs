@@ -74,11 +74,7 @@ impl Env {
     pub fn new(server: Arc<Server>, id: u64, host: String) -> Self {
         let told = Arc::<Told>::default();
         let vars = SessionVars::new(&server.globals, &told);
-        let watch = {
-            let server = Arc::clone(&server);
-            Arc::new(move |_: &[u64]| server.registry.end_lost(id))
-        };
-        let user_locks = mdl::UserLocks::new(Arc::clone(server.catalog.mdl()), watch);
+        let user_locks = mdl::UserLocks::new(Arc::clone(server.catalog.mdl()));
         let mut env = Self {
             vars,
             told,

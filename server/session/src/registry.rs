@@ -38,8 +38,6 @@ pub trait Wake: Send + Sync {
     fn wake(&self);
     /// The same, and the client finds its connection closed, whatever the thread is at.
     fn cut(&self);
-    /// The client has closed its end of the connection.
-    fn is_lost(&self) -> bool;
 }
 
 struct Identity {
@@ -341,15 +339,6 @@ impl Registry {
         entry.identity.lock().as_ref()?;
         let runs = entry.activity.load(Ordering::Relaxed) != Activity::Sleep as u32;
         runs.then(|| entry.query_id.load(Ordering::Relaxed))
-    }
-
-    /// Kills the session with this connection id if its client has gone.
-    pub fn end_lost(&self, id: u64) {
-        self.for_each(|slot, identity| {
-            if identity.id == id && identity.wake.is_lost() {
-                slot.kill(sync::KILL_CONNECTION);
-            }
-        });
     }
 
     /// Tells what the session's account may do to others, and who may do something to it.

@@ -52,10 +52,6 @@ impl Wake for NoClient {
     fn wake(&self) {}
 
     fn cut(&self) {}
-
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
 
 /// Runs statements before the first client comes, as who may do everything.

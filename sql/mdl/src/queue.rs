@@ -10,7 +10,6 @@ use crate::fair::Fair;
 use crate::locks::{Mdl, MdlError, scope_count};
 use crate::mode::Mode;
 use crate::object::{Id, Object, State, Ticket};
-use crate::turns::Watch;
 use crate::wait::Waiting;
 use std::sync::Arc;
 use stdx::Ordering;
@@ -28,18 +27,17 @@ impl Mdl {
         mode: Mode,
         deadline: Deadline,
     ) -> Result<(), MdlError> {
-        self.acquire_ticket(slot, (object, mode), deadline, None)
+        self.acquire_ticket(slot, (object, mode), deadline, false)
     }
 
-    /// Takes a lock of GET_LOCK, telling `watch` now and then, while it waits, whom it waits for.
-    pub(crate) fn acquire_watched(
+    /// Takes a lock of GET_LOCK, which is of no set.
+    pub(crate) fn acquire_alone(
         &self,
         slot: &SessionSlot,
         object: &Arc<Object>,
         deadline: Deadline,
-        watch: &Watch,
     ) -> Result<(), MdlError> {
-        self.acquire_ticket(slot, (object, Mode::X), deadline, Some(watch))
+        self.acquire_ticket(slot, (object, Mode::X), deadline, true)
     }
 
     fn acquire_ticket(
@@ -47,7 +45,7 @@ impl Mdl {
         slot: &SessionSlot,
         (object, mode): (&Arc<Object>, Mode),
         deadline: Deadline,
-        watch: Option<&Watch>,
+        alone: bool,
     ) -> Result<(), MdlError> {
         let namespace = object.namespace();
         assert!(mode.valid_in(namespace), "{mode:?} is no mode of {namespace:?}");
@@ -64,7 +62,7 @@ impl Mdl {
                 asym::heavy();
             }
             self.reschedule(object, &mut state);
-            let w = Waiting { object, number, owner, mode, watch };
+            let w = Waiting { object, number, owner, mode, alone };
             let granted = state.granted.iter().any(|t| t.number == number);
             // Under the latch: see rule 3 of `turns`.
             (w, (!granted).then(|| self.waiters.begin(&w, deadline)))

@@ -158,7 +158,7 @@ impl Mdl {
     /// Keeps for [`Mdl::take_blame`] who is in the way of a request that is about to give up.
     #[cold]
     pub(crate) fn blame(&self, w: &Waiting<'_>) {
-        if w.watch.is_some() {
+        if w.alone {
             return;
         }
         let (namespace, name) = (w.object.namespace(), w.object.name());

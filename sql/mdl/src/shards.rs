@@ -58,13 +58,16 @@ impl Shards {
 
     pub(crate) fn use_them(&self, on: bool) {
         self.off.store(on, Ordering::Relaxed);
-        if !on {
-            self.tickets.iter().for_each(|shard| shard.lock().clear());
-        }
+        self.forget();
     }
 
     pub(crate) fn set_by(&self, by: ShardBy) {
         self.by.store(by as u8, Ordering::Relaxed);
+        self.forget();
+    }
+
+    /// Empties each of them; thereby even one of no object is among the instances.
+    fn forget(&self) {
         self.tickets.iter().for_each(|shard| shard.lock().clear());
     }
 

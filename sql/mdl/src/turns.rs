@@ -170,9 +170,9 @@ impl Waiters {
         let object = Arc::clone(w.object);
         let (mode, number, round) = (w.mode, w.number, waits.next_round());
         let joined = waits.turns.contains_key(&w.owner).then(|| waits.slice_at(w)).flatten();
-        let limits = match waits.turns.get_mut(&w.owner).filter(|_| w.watch.is_none()) {
+        let limits = match waits.turns.get_mut(&w.owner).filter(|_| !w.alone) {
             Some(turn) => turn.limits(deadline, joined),
-            None => Limits { until: deadline, slice: None, watch: w.watch.cloned() },
+            None => Limits { until: deadline, slice: None, watch: None },
         };
         let in_slice = limits.slice.is_some();
         let wait = Wait { object, number, mode, round, paused: false, in_slice };
@@ -289,7 +289,7 @@ impl Mdl {
         let owner = self.slots.session_index(slot) as u64;
         let Some((wait, limits, gap)) = self.waiters.gap(owner) else { return Ok(()) };
         let (object, number, mode) = (&wait.object, wait.number, wait.mode);
-        let w = Waiting { object, number, owner, mode, watch: None };
+        let w = Waiting { object, number, owner, mode, alone: false };
         let passed = self.stand_aside(&w, &limits, gap);
         if passed == Err(MdlError::TimedOut) {
             self.blame(&w);

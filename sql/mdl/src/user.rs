@@ -8,7 +8,6 @@
 use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
 use crate::object::Object;
-use crate::turns::Watch;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +23,6 @@ struct Taken {
 /// The user-level locks of one session.
 pub struct UserLocks {
     mdl: Arc<Mdl>,
-    watch: Watch,
     taken: HashMap<Box<str>, Taken>,
 }
 
@@ -35,10 +33,10 @@ impl fmt::Debug for UserLocks {
 }
 
 impl UserLocks {
-    /// None yet. `watch` is called now and then while the session waits for one.
+    /// None yet.
     #[must_use]
-    pub fn new(mdl: Arc<Mdl>, watch: Watch) -> Self {
-        Self { mdl, watch, taken: HashMap::new() }
+    pub fn new(mdl: Arc<Mdl>) -> Self {
+        Self { mdl, taken: HashMap::new() }
     }
 
     /// Takes a lock, once more if the session has it; `false` when the deadline passed before. The name is folded.
@@ -56,7 +54,7 @@ impl UserLocks {
             return Ok(true);
         }
         let object = self.mdl.intern(Namespace::UserLevelLock, "", name);
-        match self.mdl.acquire_watched(slot, &object, deadline, &self.watch) {
+        match self.mdl.acquire_alone(slot, &object, deadline) {
             Ok(()) => {
                 self.taken.insert(name.into(), Taken { object, times: 1 });
                 Ok(true)

@@ -14,7 +14,7 @@ use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
-use crate::turns::{Limits, Wait, Watch};
+use crate::turns::{Limits, Wait};
 use instrument::WaitObject;
 use std::sync::Arc;
 use sync::WaitResult;
@@ -27,8 +27,8 @@ pub(crate) struct Waiting<'a> {
     pub(crate) number: u64,
     pub(crate) owner: u64,
     pub(crate) mode: Mode,
-    /// Of a wait that is part of no set of its statement's: who is told of it.
-    pub(crate) watch: Option<&'a Watch>,
+    /// It is part of no set of its statement's, whatever turn that takes.
+    pub(crate) alone: bool,
 }
 
 impl Waiting<'_> {

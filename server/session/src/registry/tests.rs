@@ -6,9 +6,6 @@ struct Silent;
 impl Wake for Silent {
     fn wake(&self) {}
     fn cut(&self) {}
-    fn is_lost(&self) -> bool {
-        false
-    }
 }
 
 #[test]
