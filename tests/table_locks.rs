@@ -567,6 +567,32 @@ fn without_the_fast_path_locks_go_through_the_mutexes_of_shards() {
     assert!(more.contains("1238"), "{more}");
 }
 
+/// The query of those who measured one mutex, then eight, then as many as there may be.
+#[test]
+fn each_shard_is_listed_by_the_query_of_old() {
+    const QUERY: &str = "select event_name, count_star \
+        from performance_schema.events_waits_summary_by_instance where event_name like '%mdl%mutex%'";
+    let folder = TempDir::new();
+    for (n, used) in [(1, 1..=1), (8, 2..=8), (1024, 8..=8)] {
+        let options = Server::with()
+            .option(format!("--metadata-locks-hash-instances={n}"))
+            .option("--limpid-mdl-fast-path=OFF")
+            .option("--limpid-instrument-level=synch");
+        let server = options.start(folder.path());
+        if n == 1 {
+            let tables: String = (0..8).map(|t| format!("CREATE TABLE s.t{t} (id INT);")).collect();
+            server.sql(&format!("CREATE DATABASE s; {tables}"));
+        }
+        let listed = server.sql(QUERY);
+        let name = "wait/synch/mutex/sql/MDL_map::mutex\t";
+        assert!(listed.lines().all(|line| line.starts_with(name)), "{listed}");
+        assert_eq!(listed.lines().count(), n);
+        let counts = shards(&server);
+        let busy = counts.iter().filter(|count| **count >= 200).count();
+        assert!(counts.len() == n && used.contains(&busy), "{counts:?}");
+    }
+}
+
 /// DDL one after the other behind a reader: with `max_write_lock_count = 1` he gets his turn after the first.
 #[test]
 fn max_write_lock_count_lets_readers_pass_ddl_that_queues() {

@@ -8,7 +8,7 @@ mod status;
 mod watched;
 
 use testkit::raw::RawClient;
-use testkit::{Server, TempDir};
+use testkit::{Peer, Server, TempDir, TextClient};
 
 /// A server with a table of two rows, and one without rows.
 fn with_table(folder: &TempDir) -> Server {
@@ -53,6 +53,52 @@ fn super_read_only_refuses_every_write_and_what_is_open_cannot_commit() {
     );
     let error = server.sql_error("BEGIN; SET GLOBAL super_read_only = ON");
     assert!(error.contains("1192"), "{error}");
+}
+
+#[test]
+fn read_only_is_about_those_without_super() {
+    const REFUSED: &str = "The MySQL server is running with the --read-only option so it cannot execute this statement";
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    server.sql("CREATE USER u, a; GRANT ALL ON d.* TO u, a; GRANT CONNECTION_ADMIN ON *.* TO a");
+    let connect = |user: &str| {
+        let peer = Peer { user: user.into(), ..Peer::from(server.socket()) };
+        TextClient::connect(&peer)
+    };
+    let (mut user, mut open, mut admin) = (connect("u"), connect("u"), connect("a"));
+    assert_eq!(user.code("CREATE TEMPORARY TABLE d.own (a INT)"), 0);
+    assert_eq!((open.code("BEGIN"), open.code("UPDATE d.t SET c = 9 WHERE id = 1")), (0, 0));
+    server.sql("SET GLOBAL read_only = ON");
+    for sql in [
+        "INSERT INTO d.t VALUES (3, 3)",
+        "UPDATE d.t SET c = 5",
+        "DELETE FROM d.t WHERE id = 2",
+        "CREATE TABLE d.u (a INT)",
+        "ALTER TABLE d.t ADD x INT",
+        "DROP TABLE d.t",
+        "TRUNCATE TABLE d.t",
+        "LOCK TABLES d.t WRITE",
+    ] {
+        let refused = user.query(sql).unwrap_err();
+        let told = (refused.number, refused.state.as_str(), refused.text.as_str());
+        assert_eq!(told, (1290, "HY000", REFUSED), "{sql}");
+    }
+    for sql in [
+        "SELECT c FROM d.t",
+        "INSERT INTO d.own VALUES (1)",
+        "UPDATE d.own SET a = 2",
+        "CREATE TEMPORARY TABLE d.more (a INT)",
+        "DROP TEMPORARY TABLE d.more",
+    ] {
+        assert_eq!(user.code(sql), 0, "{sql}");
+    }
+    assert_eq!(open.code("COMMIT"), 1290, "what was written before is rolled back");
+    assert_eq!(admin.code("INSERT INTO d.t VALUES (3, 3)"), 0);
+    assert_eq!(server.sql("SELECT id, c FROM d.t"), "1\t1\n2\t2\n3\t3");
+    server.sql("SET GLOBAL super_read_only = ON");
+    assert_eq!(admin.query("INSERT INTO d.t VALUES (4, 4)").unwrap_err().text, READ_ONLY);
+    server.sql("SET GLOBAL read_only = OFF");
+    assert_eq!(user.code("INSERT INTO d.t VALUES (4, 4)"), 0);
 }
 
 #[test]

@@ -2,80 +2,21 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // tests
 
+mod runs;
 mod support;
 
-use mdl::{Held, Mdl, MdlError, Mode, Namespace, Object, Patience, Status};
+use mdl::{Held, MdlError, Mode, Namespace, Object, Patience, Status};
+use runs::{READER_MAX, Shared, join, simulated, sleep, sliced, spawn, take_set, use_until};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stdx::{Ordering, SharedAtomic, class};
+use stdx::Ordering;
 use support::Rig;
-use sync::sched::{self, Options};
-use sync::{Deadline, Event, KILL_QUERY, SessionSlotRef};
+use sync::{Deadline, KILL_QUERY, SessionSlotRef};
 
-use Mode::{IX, S, SNW, SR, SU, SW, X};
-
-/// A slice, and what a scheduler may add.
-const READER_MAX: Duration = Duration::from_millis(60);
-
-instrument::classes! {
-    static SLEEP: CondClass = "wait/synch/cond/test/sleep";
-}
-
-struct Thread(sched::Joiner, std::thread::JoinHandle<()>);
-
-fn spawn(name: &str, f: impl FnOnce() + Send + 'static) -> Thread {
-    let child = sched::child(name);
-    Thread(child.joiner(), std::thread::spawn(move || child.run(f)))
-}
-
-fn join(thread: Thread) {
-    thread.0.join();
-    thread.1.join().unwrap();
-}
-
-fn sleep(ms: u64) {
-    let event = Event::new(&SLEEP);
-    let seen = event.prepare();
-    let _ = event.wait(seen, Deadline::after(Duration::from_millis(ms)));
-}
-
-fn simulated(seeds: u64, program: impl Fn() + Copy + Send) {
-    for seed in 0..seeds {
-        sched::run(seed, Options::default(), program).unwrap();
-    }
-}
+use Mode::{SNW, SR, SU, SW, X};
 
 fn table(rig: &Rig, name: &str) -> Arc<Object> {
     rig.mdl.intern(Namespace::Table, "test", name)
-}
-
-fn sliced(limit_s: u64) -> Patience {
-    let limit = Some(Duration::from_secs(limit_s));
-    Patience { limit, slices: true, watch: None }
-}
-
-/// What a DDL statement does about a set of locks; how often it had to let others pass.
-fn take_set(
-    mdl: &Mdl,
-    slot: &SessionSlotRef,
-    held: &mut Held,
-    set: &[(Arc<Object>, Mode)],
-) -> Result<u32, MdlError> {
-    let mut gaps = 0;
-    loop {
-        let mut each = set.iter();
-        match each.try_for_each(|(o, mode)| mdl.take(slot, held, o, *mode, Deadline::Never)) {
-            Ok(()) => return Ok(gaps),
-            Err(error) => {
-                mdl.release_all(slot, held);
-                match error {
-                    MdlError::Yielded => mdl.pass(slot)?,
-                    other => return Err(other),
-                }
-            }
-        }
-        gaps += 1;
-    }
 }
 
 /// A DDL statement that changes the set for a millisecond.
@@ -91,103 +32,6 @@ fn ddl(rig: &Rig, slot: &SessionSlotRef, set: &[(Arc<Object>, Mode)]) -> Result<
     end
 }
 
-/// Reads until it is told to stop, `busy_ms` each time and then `idle_ms` not; the longest wait.
-fn read_until(
-    rig: &Rig,
-    (object, mode): (&Arc<Object>, Mode),
-    (busy_ms, idle_ms): (u64, u64),
-    stop: &SharedAtomic<u32, { class::OTHER }>,
-) -> Duration {
-    let slot = rig.session();
-    let mut longest = Duration::ZERO;
-    while stop.load(Ordering::Relaxed) == 0 {
-        let begun = sync::now();
-        rig.mdl.acquire(&slot, object, mode, Deadline::Never).unwrap();
-        longest = longest.max(sync::now() - begun);
-        sleep(busy_ms);
-        rig.mdl.release(&slot, object, mode);
-        sleep(idle_ms);
-    }
-    longest
-}
-
-/// An idle holder, DDL behind it, readers behind that: the DDL's set is `set`, and the readers take `reads`.
-fn idle_blocker(
-    held: (Arc<Object>, Mode),
-    set: &[(Arc<Object>, Mode)],
-    reads: (Arc<Object>, Mode),
-) {
-    let rig = Arc::new(Rig::new());
-    let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
-    // The objects come from another rig's registry: names are what counts.
-    let of = |o: &Arc<Object>| {
-        let name = o.name();
-        rig.mdl.intern(name.namespace, &name.schema, &name.name)
-    };
-    let idle = rig.session();
-    rig.lock(&idle, &of(&held.0), held.1);
-    let changing = {
-        let rig = Arc::clone(&rig);
-        let set: Vec<_> = set.iter().map(|(o, m)| (of(o), *m)).collect();
-        let slot = rig.session();
-        spawn("ddl", move || {
-            let begun = sync::now();
-            let gaps = ddl(&rig, &slot, &set).unwrap();
-            assert!(gaps >= 3, "it let others pass {gaps} times");
-            let took = sync::now() - begun;
-            assert!(took >= Duration::from_secs(5), "before the transaction ended: {took:?}");
-            assert!(took <= Duration::from_millis(5150), "long after it: {took:?}");
-        })
-    };
-    let readers: Vec<_> = (0..8)
-        .map(|n| {
-            let (rig, stop) = (Arc::clone(&rig), Arc::clone(&stop));
-            let object = of(&reads.0);
-            spawn("reader", move || {
-                sleep(7 * n);
-                let longest = read_until(&rig, (&object, reads.1), (2, 40 + 3 * n), &stop);
-                assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
-            })
-        })
-        .collect();
-    sleep(5000);
-    let waiting: Vec<_> = rig.pending();
-    assert!(waiting.iter().any(|r| r.mode == set[set.len() - 1].1), "in gaps, too: {waiting:?}");
-    rig.mdl.release(&idle, &of(&held.0), held.1);
-    join(changing);
-    stop.store(1, Ordering::Relaxed);
-    readers.into_iter().for_each(join);
-    assert!(rig.mdl.locks().is_empty() && rig.mdl.waits().edges().is_empty());
-}
-
-#[test]
-fn readers_pass_an_alter_that_waits_for_an_idle_transaction() {
-    simulated(3, || {
-        let names = Rig::new();
-        let t = table(&names, "t");
-        idle_blocker((t.clone(), SR), &[(t.clone(), X)], (t, SR));
-    });
-}
-
-#[test]
-fn readers_of_the_other_table_pass_a_drop_of_two() {
-    simulated(3, || {
-        let names = Rig::new();
-        let (t, u) = (table(&names, "t"), table(&names, "u"));
-        // The DROP has `t` and waits for `u`.
-        idle_blocker((u.clone(), SR), &[(t.clone(), X), (u, X)], (t, SR));
-    });
-}
-
-#[test]
-fn writers_pass_a_flush_with_read_lock() {
-    simulated(3, || {
-        let names = Rig::new();
-        let global = names.mdl.global().clone();
-        idle_blocker((global.clone(), IX), &[(global.clone(), S)], (global, IX));
-    });
-}
-
 /// Readers that overlap all the time, each shorter than a slice: DDL gets through.
 #[test]
 fn short_readers_do_not_starve_ddl_and_long_ones_end_it() {
@@ -196,14 +40,14 @@ fn short_readers_do_not_starve_ddl_and_long_ones_end_it() {
         for (busy_ms, more_ms, gets) in [(40, 0, true), (200, 37, false)] {
             let rig = Arc::new(Rig::new());
             let t = table(&rig, "t");
-            let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+            let stop = Arc::new(Shared::<u32>::new(0));
             let readers: Vec<_> = (0..6)
                 .map(|n| {
                     let (rig, t, stop) = (Arc::clone(&rig), t.clone(), Arc::clone(&stop));
                     spawn("reader", move || {
                         sleep(busy_ms * n / 6);
                         let busy_ms = busy_ms + more_ms * n;
-                        let longest = read_until(&rig, (&t, SR), (busy_ms, 0), &stop);
+                        let longest = use_until(&rig, &[(t.clone(), SR)], (busy_ms, 0), &stop);
                         assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
                     })
                 })
@@ -241,11 +85,11 @@ fn an_upgrade_keeps_what_it_had_and_lets_readers_pass() {
         rig.mdl.upgrade(&alter, &mut held, std::slice::from_ref(&t), SNW, Deadline::Never).unwrap();
         rig.lock(&idle, &t, SR);
         sleep(10_000);
-        let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+        let stop = Arc::new(Shared::<u32>::new(0));
         let reader = {
             let (rig, t, stop) = (Arc::clone(&rig), t.clone(), Arc::clone(&stop));
             spawn("reader", move || {
-                let longest = read_until(&rig, (&t, SR), (1, 5), &stop);
+                let longest = use_until(&rig, &[(t.clone(), SR)], (1, 5), &stop);
                 assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
             })
         };
@@ -276,7 +120,7 @@ fn ddl_joins_the_slice_of_others() {
         let t = table(&rig, "t");
         let idle = rig.session();
         rig.lock(&idle, &t, SR);
-        let stop = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+        let stop = Arc::new(Shared::<u32>::new(0));
         let changing: Vec<_> = (0..5)
             .map(|n| {
                 let (rig, t) = (Arc::clone(&rig), t.clone());
@@ -290,7 +134,7 @@ fn ddl_joins_the_slice_of_others() {
         let reader = {
             let (rig, t, stop) = (Arc::clone(&rig), t.clone(), Arc::clone(&stop));
             spawn("reader", move || {
-                let longest = read_until(&rig, (&t, SR), (1, 3), &stop);
+                let longest = use_until(&rig, &[(t.clone(), SR)], (1, 3), &stop);
                 assert!(longest <= READER_MAX, "a reader waited for {longest:?}");
             })
         };
@@ -388,7 +232,7 @@ fn who_watches_is_told_the_blockers() {
             let t = table(&rig, "t");
             let (idle, slot) = (Arc::new(rig.session()), rig.session());
             rig.lock(&idle, &t, SR);
-            let told = Arc::new(SharedAtomic::<u32, { class::OTHER }>::new(0));
+            let told = Arc::new(Shared::<u32>::new(0));
             let watch = {
                 let (told, who) = (Arc::clone(&told), idle.index() as u64);
                 let (rig, t, idle) = (Arc::clone(&rig), t.clone(), Arc::clone(&idle));
