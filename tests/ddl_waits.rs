@@ -3,6 +3,9 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces; what stops their threads is no atomic of the server's.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "ddl/pile_up.rs"]
+mod pile_up;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use testkit::{Server, TempDir};
@@ -184,44 +187,6 @@ fn readers_pass_a_lock_tables() {
 fn writers_pass_a_flush_with_read_lock_behind_a_long_update() {
     let update = "UPDATE d.t SET c = c + SLEEP(4)";
     others_pass(update, "FLUSH TABLES WITH READ LOCK", "INSERT INTO d.w VALUES ()", None);
-}
-
-#[test]
-fn kill_ends_every_wait_and_leaves_nothing() {
-    let folder = TempDir::new();
-    let server = with_tables(&folder);
-    let mut holder = server.converse();
-    for (blocker, ddl) in [
-        (IDLE, "ALTER TABLE d.t ADD e INT"),
-        (IDLE, "DROP TABLE d.a, d.t"),
-        (IDLE, "TRUNCATE TABLE d.t"),
-        (IDLE, "CREATE INDEX i ON d.t (c)"),
-        (IDLE, "OPTIMIZE TABLE d.t"),
-        (IDLE, "LOCK TABLES d.t WRITE"),
-        (IDLE, "DROP DATABASE d"),
-        ("BEGIN; UPDATE d.t SET c = 2", "FLUSH TABLES d.t WITH READ LOCK"),
-        ("BEGIN; UPDATE d.t SET c = 2", "CHECK TABLE d.t"),
-        ("FLUSH TABLES WITH READ LOCK", "CREATE TABLE d.n (i INT)"),
-        ("LOCK INSTANCE FOR BACKUP", "CREATE TABLE d.n (i INT)"),
-        ("LOCK TABLES d.t WRITE", "FLUSH TABLES WITH READ LOCK"),
-    ] {
-        holder.ask(blocker);
-        // In a slice, and in a gap.
-        for moment_ms in [0, 90] {
-            std::thread::scope(|scope| {
-                let waiter = scope.spawn(|| server.try_sql(ddl));
-                let id = server.find_session(ddl);
-                testkit::pause(moment_ms);
-                server.sql(&format!("KILL QUERY {id}"));
-                let answer = waiter.join().unwrap();
-                let said = format!("{}{}", answer.err, answer.out);
-                assert!(said.contains("1317") || said.contains("interrupted"), "{ddl}: {said}");
-            });
-        }
-        holder.ask("ROLLBACK; UNLOCK TABLES; UNLOCK INSTANCE");
-        nothing_is_left(&server);
-    }
-    assert_eq!(server.sql("SELECT id, c FROM d.t"), "1\t1");
 }
 
 #[test]

@@ -19,7 +19,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 12] = [
+const ALONE: [Campaign; 14] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -57,6 +57,13 @@ const ALONE: [Campaign; 12] = [
     // In a real browser.
     Campaign { of: &["--test", "dashboard"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
+    Campaign { of: &["--test", "bad_input"], arguments: &["--ignored"], variables: &[] },
+    // Their sessions have deadlines, so nothing else runs beside them.
+    Campaign {
+        of: &["--test", "ddl_waits"],
+        arguments: &["--ignored", "--test-threads=1"],
+        variables: &[],
+    },
     Campaign {
         of: &["--test", "many_names"],
         arguments: &["--ignored"],
