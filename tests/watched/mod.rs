@@ -274,11 +274,12 @@ fn who_waits_for_a_table_is_seen_with_who_blocks() {
     let waits = until_rows(
         &server,
         "SELECT object_schema, object_name, waiting_account, waiting_lock_type, waiting_query, blocking_thread_id, blocking_pid, blocking_account,
-                blocking_lock_type, blocking_lock_duration, sql_kill_blocking_query, sql_kill_blocking_connection
+                blocking_lock_type, blocking_lock_duration, sql_kill_blocking_query, sql_kill_blocking_connection,
+                blocking_trx_age < 600, blocking_last_statement LIKE 'SELECT ''answered %'
          FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'",
     );
     let expected = format!(
-        "d\tt\troot@localhost\tEXCLUSIVE\tALTER TABLE d.t ADD x INT\t{thread}\t{connection}\troot@localhost\tSHARED_READ\tTRANSACTION\tKILL QUERY {connection}\tKILL {connection}"
+        "d\tt\troot@localhost\tEXCLUSIVE\tALTER TABLE d.t ADD x INT\t{thread}\t{connection}\troot@localhost\tSHARED_READ\tTRANSACTION\tKILL QUERY {connection}\tKILL {connection}\t1\t1"
     );
     assert_eq!(waits, expected);
     let current = "SELECT w.EVENT_NAME, w.OPERATION, w.OBJECT_TYPE, w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT > 0, s.SQL_TEXT, l.LOCK_STATUS
@@ -298,6 +299,18 @@ fn who_waits_for_a_table_is_seen_with_who_blocks() {
     let kill = server.sql("SELECT sql_kill_blocking_connection FROM sys.schema_table_lock_waits WHERE blocking_lock_type = 'SHARED_READ'");
     server.sql(&kill);
     waiter.receive();
+    // Who has locked a table without a transaction has no age.
+    waiter.ask("LOCK TABLES d.t WRITE");
+    let mut reader = server.converse();
+    reader.send("SELECT c FROM d.t");
+    let waits = until_rows(
+        &server,
+        "SELECT waiting_query, blocking_trx_age, blocking_last_statement LIKE 'SELECT ''answered %' FROM sys.x$schema_table_lock_waits
+         WHERE blocking_lock_type = 'SHARED_NO_READ_WRITE'",
+    );
+    assert_eq!(waits, "SELECT c FROM d.t\tNULL\t1");
+    waiter.ask("UNLOCK TABLES");
+    reader.receive();
     assert_eq!(server.sql("SELECT COUNT(*) FROM sys.schema_table_lock_waits"), "0");
 }
 

@@ -4,7 +4,8 @@
 //! 1. A view stands there as a line `# name` and its query. 2. Where the query formats something (`{time:...}`, `{bytes:...}`,
 //! `{statement:...}`, `{path:...}`) there are two views: `x$name` gives it as it is. 3. A view whose name has `@who` is one of hosts
 //! and one of users; `@WHO` is that column, `@other` the other of the two. 4. Their columns are those of MySQL 9.7, as its
-//! `information_schema.COLUMNS` tells them (`columns.tsv`): what a query gives is checked against them by a test.
+//! `information_schema.COLUMNS` tells them (`columns.tsv`): what a query gives is checked against them by a test. Columns of our own
+//! stand behind them.
 
 use crate::information::definition;
 use catalog::{MadeRows, ReadContext, SYS_SCHEMA, TableDef, ViewDef, VirtualTable};

@@ -404,13 +404,17 @@ SELECT g.OBJECT_SCHEMA AS object_schema, g.OBJECT_NAME AS object_name,
  gt.THREAD_ID AS blocking_thread_id, gt.PROCESSLIST_ID AS blocking_pid,
  CONCAT(gt.PROCESSLIST_USER, '@', gt.PROCESSLIST_HOST) AS blocking_account,
  g.LOCK_TYPE AS blocking_lock_type, g.LOCK_DURATION AS blocking_lock_duration,
- CONCAT('KILL QUERY ', gt.PROCESSLIST_ID) AS sql_kill_blocking_query, CONCAT('KILL ', gt.PROCESSLIST_ID) AS sql_kill_blocking_connection
+ CONCAT('KILL QUERY ', gt.PROCESSLIST_ID) AS sql_kill_blocking_query, CONCAT('KILL ', gt.PROCESSLIST_ID) AS sql_kill_blocking_connection,
+ IF(gx.STATE = 'ACTIVE', gx.TIMER_WAIT DIV 1000000000000, NULL) AS blocking_trx_age,
+ {statement:gs.SQL_TEXT} AS blocking_last_statement
 FROM performance_schema.metadata_locks AS p
 JOIN performance_schema.metadata_locks AS g ON g.OBJECT_TYPE = p.OBJECT_TYPE AND g.OBJECT_SCHEMA = p.OBJECT_SCHEMA
  AND g.OBJECT_NAME = p.OBJECT_NAME AND g.LOCK_STATUS = 'GRANTED'
 JOIN performance_schema.threads AS pt ON pt.THREAD_ID = p.OWNER_THREAD_ID
 JOIN performance_schema.threads AS gt ON gt.THREAD_ID = g.OWNER_THREAD_ID
 LEFT JOIN performance_schema.events_statements_current AS ps ON ps.THREAD_ID = p.OWNER_THREAD_ID
+LEFT JOIN performance_schema.events_statements_current AS gs ON gs.THREAD_ID = g.OWNER_THREAD_ID
+LEFT JOIN performance_schema.events_transactions_current AS gx ON gx.THREAD_ID = g.OWNER_THREAD_ID
 WHERE p.OBJECT_TYPE = 'TABLE' AND p.LOCK_STATUS = 'PENDING'
 
 # processlist
