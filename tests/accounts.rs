@@ -5,6 +5,13 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "accounts/installation.rs"]
+mod installation;
+#[path = "accounts/logins.rs"]
+mod logins;
+#[path = "accounts/sessions.rs"]
+mod sessions;
+
 use std::path::{Path, PathBuf};
 use testkit::{Peer, Server, TempDir, TextClient, dialogue};
 

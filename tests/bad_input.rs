@@ -4,10 +4,14 @@
 // Tests panic to fail, and wait for processes, which no event of ours announces.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[path = "bad_input/floods.rs"]
+mod floods;
+
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 use testkit::raw::RawClient;
-use testkit::{Server, ServerBuilder, TempDir};
+use testkit::{Server, ServerBuilder, TempDir, TextClient};
 
 const COM_QUIT: u8 = 1;
 const COM_QUERY: u8 = 3;
@@ -236,6 +240,38 @@ fn a_duplicate_in_row_500_of_an_insert_takes_back_the_other_499() {
     let kept =
         server.sql("BEGIN; INSERT INTO d.t VALUES (9000, 9000); COMMIT; SELECT COUNT(*) FROM d.t");
     assert_eq!(kept, "2");
+}
+
+/// Most of the names are of no table, and one is in use.
+#[test]
+fn a_drop_of_ten_thousand_names_is_all_or_nothing() {
+    const NAMES: usize = 10_000;
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    let tables = (0..NAMES).step_by(50).map(|n| format!("CREATE TABLE d.n{n} (i INT);"));
+    server.sql(&format!("CREATE DATABASE d; {}", tables.collect::<String>()));
+    let names = (0..NAMES).map(|n| format!("d.n{n}")).collect::<Vec<_>>().join(", ");
+    let count = |what: &str| server.sql(&format!("SELECT COUNT(*) FROM {what} = 'd'"));
+    let tables = || count("information_schema.tables WHERE table_schema");
+    let locks = || count("performance_schema.metadata_locks WHERE object_schema");
+    let (mut client, mut reader) =
+        (TextClient::connect(server.socket()), TextClient::connect(server.socket()));
+    client.set_patience(Some(Duration::from_secs(60)));
+    let error = client.query(&format!("DROP TABLE {names}")).unwrap_err();
+    assert_eq!((error.number, error.state.as_str()), (1051, "42S02"));
+    assert!(error.text.starts_with("Unknown table 'd.n1,d.n2,d.n3,"), "{}", error.text);
+    assert!(error.text.len() <= 512, "{}", error.text);
+    ["BEGIN", "SELECT * FROM d.n9950"].iter().for_each(|sql| assert_eq!(reader.code(sql), 0));
+    let statement = format!("DROP TABLE IF EXISTS {names}");
+    assert_eq!(client.code(&format!("{statement} NOWAIT")), 1205);
+    assert_eq!((tables().as_str(), locks().as_str()), ("200", "1"));
+    assert_eq!(reader.code("COMMIT"), 0);
+    assert_eq!(client.query(&statement).unwrap().warnings, 9800);
+    let notes = client.query("SHOW WARNINGS").unwrap().rows;
+    let first = notes[0].iter().flatten().map(|cell| String::from_utf8_lossy(cell));
+    assert_eq!(first.collect::<Vec<_>>(), ["Note", "1051", "Unknown table 'd.n1'"]);
+    assert_eq!(notes.len(), 1024, "max_error_count");
+    assert_eq!((tables().as_str(), locks().as_str()), ("0", "0"));
 }
 
 /// A small file system of its own, gone at the end.

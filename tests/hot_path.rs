@@ -152,6 +152,19 @@ fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
         conn.ok("COMMIT");
     }
 
+    // Who has privileges of one table alone: they are asked for when a program is made, not when it runs.
+    conn.ok("CREATE USER reader");
+    conn.ok("GRANT SELECT ON sbtest.sbtest1 TO reader");
+    let mut reader = Conn::login_as(rig.server(), "reader", "sbtest");
+    let statement = reader.prepare();
+    reader.select_prepared(statement, 1, true);
+    let prepared =
+        measure("a reader's, prepared", |id| reader.select_prepared(statement, id, false));
+    assert_free("a reader's, prepared", prepared, counted);
+    let text = measure("a reader's, text", |id| reader.select_text(id));
+    assert_free("a reader's, text", text, counted);
+    drop(reader);
+
     // The counts can fail: an update writes shared lines, and a vector allocates.
     let before = Costs::now();
     conn.ok("UPDATE sbtest1 SET k=k+1 WHERE id=1");

@@ -183,6 +183,19 @@ impl RawClient {
         self.send_packet(0, &bytes)
     }
 
+    /// Reads a result set that ends as older clients want it, and forgets it.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn skip_result(&mut self) {
+        let mut ends = 0;
+        while ends < 2 {
+            let packet = self.packet().expect("a result");
+            assert_ne!(packet[0], 0xff, "{}", String::from_utf8_lossy(&packet));
+            ends += usize::from(packet[0] == 0xfe && packet.len() < 9);
+        }
+    }
+
     /// Number of the error packet that comes next.
     ///
     /// # Panics
@@ -237,8 +250,9 @@ fn nonce(greeting: &[u8]) -> Vec<u8> {
     [&greeting[first..first + 8], rest].concat()
 }
 
+/// What `caching_sha2_password` answers to a challenge:
 /// SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce); nothing for no password.
-fn scrambled(password: &str, nonce: &[u8]) -> Vec<u8> {
+pub fn scrambled(password: &str, nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }

@@ -58,6 +58,9 @@ fn mysqlclient_and_mysqls_connector_for_python() {
                     connector OFF - TLSv1.3 500 True True 1054\n\
                     mysqlclient ON zlib TLSv1.3 500 True True 1054\n\
                     connector ON zlib TLSv1.3 500 True True 1054\n\
+                    mysqlclient other@% drivers\nmysqlclient other@% drivers\n\
+                    connector other@% drivers\nconnector other@% drivers\n\
+                    Ssl_version TLSv1.3\n\
                     attributes 42 text\nattributes 42 text";
     assert_eq!(said.text(), expected);
 }

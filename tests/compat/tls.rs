@@ -117,6 +117,45 @@ for password, options in (('one', dict(ssl_disabled=True)), ('two', dict(ssl=dic
     assert!(data.path().join("data/private_key.pem").exists());
 }
 
+#[test]
+fn a_connection_over_tls_becomes_another_user_s() {
+    let (python, _) = sqlalchemy::installed();
+    let data = TempDir::new();
+    let server = Server::start(data.path());
+    server.sql("CREATE USER u IDENTIFIED BY 'secret' REQUIRE SSL");
+    // PyMySQL has no name for the command; it proves a password as at a login, in full and then by what is cached.
+    let script = r#"
+import sys, pymysql
+port, ca = int(sys.argv[1]), sys.argv[2]
+COM_CHANGE_USER = 0x11
+def become(c, user, password):
+    c.user, c.password = user, password
+    c._execute_command(COM_CHANGE_USER, user + b'\0\0\0\x2d\0caching_sha2_password\0')
+    packet = c._read_packet()
+    assert packet.is_auth_switch_request()
+    packet.read_uint8()
+    c._process_auth(packet.read_string(), packet)
+    cur = c.cursor()
+    cur.execute("SELECT CURRENT_USER(), @a IS NULL")
+    print(*cur.fetchone())
+def connect(**options):
+    c = pymysql.connect(host='127.0.0.1', port=port, user='root', **options)
+    c.cursor().execute("SET @a = 1")
+    return c
+for _ in range(2):
+    become(connect(ssl=dict(ca=ca)), b'u', b'secret')
+for options, password in ((dict(ssl=dict(ca=ca)), b'wrong'), (dict(ssl_disabled=True), b'secret')):
+    try:
+        become(connect(**options), b'u', password)
+    except pymysql.err.OperationalError as e:
+        print(e.args[0])
+"#;
+    let ca = data.path().join("data/ca.pem").display().to_string();
+    let said =
+        good(run(Command::new(python).args(["-c", script, &server.port().to_string(), &ca])));
+    assert_eq!(said.text(), "u@% 1\nu@% 1\n1045\n1045");
+}
+
 /// A program over go-sql-driver, built once; `None` where there is no Go, or no driver for it.
 pub(super) fn go_program() -> Option<PathBuf> {
     // Of this source: a kept program of another one is no use.

@@ -14,3 +14,14 @@ create view v2 as select v1.id, c.t from v1 join child c on c.pid=v1.id with che
 create view a_first as select * from v2;
 create view v_upd as select id, name from parent where name <> 'zz' with cascaded check option;
 create algorithm=temptable sql security invoker view v3 as select count(*) n, max(name) as `m x` from parent group by id % 2;
+create table instant(id int primary key, gone int, renamed varchar(10), e enum('a','b') default 'b', t text, key(renamed));
+insert into instant values(1,10,'one','a','first'),(2,20,null,'b',null);
+alter table instant add front varchar(8) not null default 'f''1' first, add d datetime(3) default '2020-01-02 03:04:05.678' after gone, algorithm=instant;
+insert into instant(id,gone,renamed,e) values(3,30,'three','a');
+alter table instant drop column gone, algorithm=instant;
+alter table instant rename column renamed to name, algorithm=instant;
+alter table instant modify e enum('a','b','c') default 'b', algorithm=instant;
+insert into instant(id,name,e,front) values(4,'four','c','new');
+alter table instant add n decimal(6,2) default 7.5, add j json, algorithm=instant;
+insert into instant(id,e,j,n) values(5,'c','[1]',0);
+create view v_instant as select id, name, n from instant where e <> 'c';

@@ -42,9 +42,7 @@ impl Core {
         let server = Arc::clone(&self.env.server);
         let mut login = Box::new(Login::new(self.identity.scramble, &self.identity.peer));
         login.expect_switch();
-        if self.env.link.secured.is_some() {
-            login.is_secured();
-        }
+        login.is_open(!self.identity.is_near && self.env.link.secured.is_none());
         let step = login.change_user(body, self.env.link.caps, &server, &mut self.reply.out);
         self.login_went(login, step, true);
     }

@@ -241,7 +241,8 @@ impl Login {
         }
     }
 
-    /// Takes the body of COM_CHANGE_USER.
+    /// Takes the body of COM_CHANGE_USER. Clients answer the last challenge that they saw, whichever that was, or nothing, and
+    /// wait for one: as by MySQL, who knows plugins is told to switch, with a fresh challenge.
     pub fn change_user(
         &mut self,
         body: &[u8],
@@ -255,7 +256,8 @@ impl Login {
         if let Ok(sent) = handshake::attributes(c.attributes) {
             self.attributes = attributes_of(&sent);
         }
-        self.begin(c.user, c.schema, collation, c.plugin, c.auth, server, out)
+        let plugin = c.plugin.map(|_| &b""[..]);
+        self.begin(c.user, c.schema, collation, plugin, c.auth, server, out)
     }
 
     #[allow(clippy::too_many_arguments)] // The fields of one packet.

@@ -79,15 +79,21 @@ impl Logins {
         known.push((stored.to_vec(), digest));
     }
 
-    /// FLUSH PRIVILEGES: each password is checked in full once more, and nobody is locked for wrong ones.
+    /// FLUSH PRIVILEGES: each password is checked in full once more, nobody is locked for wrong ones, and hours begin anew.
     pub fn flush(&self) {
         self.digests.lock().clear();
         self.failed.lock().clear();
+        self.flush_used();
     }
 
     /// Nobody is locked for wrong passwords of this account.
     pub fn forget(&self, name: &AccountName) {
         self.failed.lock().remove(name);
+    }
+
+    /// The hour of this account begins anew: it was given limits.
+    pub fn forget_used(&self, name: &AccountName) {
+        self.used.lock().remove(name);
     }
 
     /// A login came to its end: a wrong password is counted, a right one ends the count.

@@ -499,6 +499,9 @@ impl Core {
         if !answered {
             self.env.diagnostics.clear();
         }
+        if self.env.login.password_expired && !with_expired_password(&command) {
+            return self.send_error(&SessionError::MustChangePassword.into());
+        }
         match command {
             Command::Quit => self.reply.close(),
             Command::InitDb(name) => {
@@ -557,6 +560,15 @@ impl Core {
             Command::Query(_) | Command::Execute { .. } => {}
         }
     }
+}
+
+/// Whether a command is taken from a client whose password expired; statements are asked for when they run.
+fn with_expired_password(command: &Command<'_>) -> bool {
+    use Command as C;
+    matches!(
+        command,
+        C::Quit | C::Ping | C::Prepare(_) | C::SendLongData { .. } | C::CloseStatement(_)
+    )
 }
 
 /// The name in a command: up to a zero byte, or to what is no character, as MySQL reads it.

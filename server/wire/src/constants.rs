@@ -142,6 +142,7 @@ pub const SERVER_CAPABILITIES: Capabilities = Capabilities(
         | Capabilities::PLUGIN_AUTH.0
         | Capabilities::CONNECT_ATTRS.0
         | Capabilities::PLUGIN_AUTH_LENENC.0
+        | Capabilities::EXPIRED_PASSWORDS.0
         | Capabilities::SESSION_TRACK.0
         | Capabilities::DEPRECATE_EOF.0
         | Capabilities::OPTIONAL_RESULTSET_METADATA.0

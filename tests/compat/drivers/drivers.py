@@ -47,6 +47,26 @@ for packed in ({}, {"compress": True}):
         ssl_mode="VERIFY_IDENTITY", ssl={"ca": ca}, **packed), "%s")
     talk("connector", mysql.connector.connect(
         host="127.0.0.1", port=port, user="root", use_pure=True, **SECURED, **packed), "%s")
+# Another user by the same connection: in full, and by what is cached then.
+c = MySQLdb.connect(host="127.0.0.1", port=port, user="root",
+                    ssl_mode="VERIFY_IDENTITY", ssl={"ca": ca})
+cur = c.cursor()
+cur.execute("CREATE USER other IDENTIFIED BY 'secret' REQUIRE SSL")
+cur.execute("GRANT ALL ON drivers.* TO other")
+for _ in range(2):
+    c.change_user("other", "secret", "drivers")
+    cur = c.cursor()
+    cur.execute("SELECT CURRENT_USER(), DATABASE()")
+    print("mysqlclient", *cur.fetchone())
+# MySQL's own connector asks for TLS without being told to.
+c = mysql.connector.connect(host="127.0.0.1", port=port, user="root", use_pure=True)
+for _ in range(2):
+    c.cmd_change_user("other", "secret", "drivers")
+    cur = c.cursor()
+    cur.execute("SELECT CURRENT_USER(), DATABASE()")
+    print("connector", *cur.fetchone())
+cur.execute("SHOW STATUS LIKE 'Ssl_version'")
+print(*cur.fetchone())
 # Attributes of statements, and a statement of the protocol that is prepared.
 c = mysql.connector.connect(host="127.0.0.1", port=port, user="root", use_pure=True, **SECURED)
 for prepared in (False, True):

@@ -156,6 +156,9 @@ impl Core {
                 if alter.options.contains(&AccountOption::Lock(false)) {
                     core.env.server.logins.forget(&name);
                 }
+                if alter.options.iter().any(|o| matches!(o, AccountOption::Limit(..))) {
+                    core.env.server.logins.forget_used(&name);
+                }
             }
             if !missing.is_empty() && !alter.if_exists {
                 return Err(operation_failed("ALTER USER", &missing));

@@ -1,7 +1,7 @@
 //! Who the client is, as the connection knows it; what statements see of that is in `Env`.
 //!
 //! 1. Until the phase is [`Phase::Commands`] no command of the client is looked at. 2. The challenge of the greeting
-//! stays: COM_CHANGE_USER answers it.
+//! stays: COM_CHANGE_USER of a client that knows no plugins answers it.
 
 use crate::compression::Offer;
 use crate::login::{Login, Peer};
@@ -24,6 +24,8 @@ pub(crate) enum Phase {
 pub(crate) struct Identity {
     pub phase: Phase,
     pub peer: Peer,
+    /// Nobody else can listen on the way to the client, or to the proxy that it came by.
+    pub is_near: bool,
     /// The last challenge.
     pub scramble: Scramble,
     /// The TLS that the greeting offered, until the client has come in.
@@ -50,6 +52,7 @@ impl Identity {
         let login = Box::new(Login::new(scramble, &peer));
         Identity {
             phase: Phase::Login(login),
+            is_near: peer.is_local(),
             peer,
             scramble,
             offered,
@@ -63,7 +66,7 @@ impl Identity {
     /// The client comes from here, says a proxy. What it sends goes over the way to the proxy: that alone says who can listen.
     pub fn comes_from(&mut self, client: Peer) {
         let mut login = Box::new(Login::new(self.scramble, &client));
-        login.is_open(!self.peer.is_local());
+        login.is_open(!self.is_near);
         (self.phase, self.peer) = (Phase::Login(login), client);
     }
 

@@ -36,7 +36,8 @@ fn a_client_becomes_a_user_of_the_system() {
     let body = b"\x11owner\0\0\0\x2D\0caching_sha2_password\0";
     let mut client = Client::knock(&server, Peer::Socket(Some(OWNER)));
     assert_ok(&client.log_in("root", Plugin::CachingSha2, b""));
-    assert_ok(&client.command(body));
+    assert_eq!(client.command(body)[0][0], 0xFE, "told to switch");
+    assert_ok(&client.packet(b""));
     assert_eq!(server.registry.processes()[0].line.client.user, "owner");
     let mut other = Client::knock(&server, Peer::Socket(None));
     assert_ok(&other.log_in("root", Plugin::CachingSha2, b""));

@@ -13,7 +13,8 @@ const BEFORE: &str = "CREATE DATABASE d; USE d; \
     CREATE TABLE p (id INT PRIMARY KEY); INSERT INTO p VALUES (1), (2); \
     CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20), c TEXT, KEY a (a)); \
     INSERT INTO t VALUES (1, 1, 'one', 'x'), (2, 2, 'two', REPEAT('y', 20000)), (3, 1, NULL, NULL); \
-    CREATE TABLE f (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES p (id)); INSERT INTO f VALUES (1, 1); \
+    CREATE TABLE f (id INT PRIMARY KEY, p INT, e ENUM('x', 'y') DEFAULT 'y', KEY h (e) INVISIBLE, \
+    CONSTRAINT fk FOREIGN KEY (p) REFERENCES p (id)); INSERT INTO f (id, p) VALUES (1, 1); \
     ALTER TABLE t ADD older INT DEFAULT 4 FIRST; UPDATE t SET older = 5 WHERE id = 1; \
     CREATE VIEW v AS SELECT id, a FROM t; CREATE DATABASE nothing";
 
@@ -47,6 +48,13 @@ const STATEMENTS: &[&str] = &[
     "CREATE DATABASE e",
     "ALTER DATABASE d COLLATE utf8mb4_bin",
     "DROP DATABASE d",
+    "ALTER TABLE t RENAME INDEX a TO aa",
+    "ALTER TABLE t ALTER INDEX a INVISIBLE",
+    "ALTER TABLE f ALTER INDEX h VISIBLE",
+    "ALTER TABLE t DROP PRIMARY KEY",
+    "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id)",
+    "ALTER TABLE f MODIFY e ENUM('x', 'y', 'z') DEFAULT 'y'",
+    "ALTER VIEW v AS SELECT id, b FROM t WHERE a = 1",
 ];
 
 /// All that a client sees.
@@ -125,12 +133,13 @@ fn cut_off_everywhere(base: &SimDisk, sql: &str, seed: u64) -> Result<u64, Strin
     unreachable!("a statement has an end")
 }
 
-/// The disk on which all of [`BEFORE`] is done, of a server that has ended.
-fn base() -> Arc<SimDisk> {
+/// The disk on which all of [`BEFORE`] is done, and more, of a server that has ended.
+fn base(more: impl IntoIterator<Item = String>) -> Arc<SimDisk> {
     let disk = SimDisk::new(7);
     let server = open(&disk);
     let mut client = Client::root(&server);
     BEFORE.split("; ").for_each(|sql| client.run(sql));
+    more.into_iter().for_each(|sql| client.run(&sql));
     drop(client);
     server.engine.shutdown().expect("written");
     disk
@@ -138,16 +147,39 @@ fn base() -> Arc<SimDisk> {
 
 #[test]
 fn ddl_cut_off_anywhere_leaves_what_was_or_what_is() {
-    let (disk, mut operations) = (base(), 0);
+    let (disk, mut operations) = (base([]), 0);
     for (sql, seed) in STATEMENTS.iter().zip(1..) {
         operations += cut_off_everywhere(&disk, sql, seed * 1000).unwrap_or_else(|e| panic!("{e}"));
     }
     assert!(operations > STATEMENTS.len() as u64 * 3, "{operations} operations in all");
 }
 
+/// A row tells 64 layouts: the next change that would have been instant copies.
+#[test]
+fn the_copy_behind_the_last_layout_that_is_cut_off_anywhere_leaves_what_was_or_what_is() {
+    let change = |n: u32| match n % 2 {
+        0 => "ALTER TABLE t DROP v".to_string(),
+        _ => format!("ALTER TABLE t ADD v INT DEFAULT {n}"),
+    };
+    // The first of them came with the table.
+    let disk = base((1..64).map(change));
+    let sql = "ALTER TABLE t DROP v, ADD w INT DEFAULT 65";
+    let versions = |server: &Arc<Server>| {
+        let tables = "SELECT total_row_versions FROM information_schema.innodb_tables";
+        Client::root(server).rows(&format!("{tables} WHERE name = 'd/t'"))
+    };
+    let whole = open(&disk.copy(1));
+    assert_eq!(versions(&whole), ["64"]);
+    assert!(statement(&whole, sql), "{sql}");
+    assert_eq!(versions(&whole), ["0"], "rows were copied");
+    drop(whole);
+    let operations = cut_off_everywhere(&disk, sql, 64_000).unwrap_or_else(|e| panic!("{e}"));
+    assert!(operations > 3, "{operations} operations");
+}
+
 #[test]
 fn without_the_sync_of_the_log_a_statement_is_lost() {
-    let disk = base();
+    let disk = base([]);
     disk.ignore_syncs_of("redo");
     let lost = STATEMENTS.iter().zip(1..).any(|(s, n)| cut_off_everywhere(&disk, s, n).is_err());
     assert!(lost, "the test does not see what is lost");
