@@ -166,7 +166,7 @@ fn a_statement_that_is_already_there_costs_one_recv_and_one_send() {
     let query = b"SELECT c FROM d.t WHERE id=1";
     for _ in 0..3 {
         client.command(3, query);
-        read_result(&mut client);
+        client.skip_result();
     }
     // Attach to the one connection thread, then let the client always be ahead by one statement, so
     // that recv seldom finds nothing.
@@ -189,9 +189,9 @@ fn a_statement_that_is_already_there_costs_one_recv_and_one_send() {
     client.command(3, query);
     for _ in 0..STATEMENTS {
         client.command(3, query);
-        read_result(&mut client);
+        client.skip_result();
     }
-    read_result(&mut client);
+    client.skip_result();
     testkit::signal(strace.id(), "INT");
     let _ = strace.wait();
     let text = std::fs::read_to_string(&trace).unwrap();
@@ -296,7 +296,7 @@ fn a_join_a_computed_row_and_a_prepared_range_stay_within_their_instruction_budg
             1 + n * 7
         );
         client.command(3, text.as_bytes());
-        read_result(&mut client);
+        client.skip_result();
     };
     let join = instructions_of(&mut counted, JOIN_INSTRUCTIONS_MAX, &mut run_join);
     println!("join, kept: {join:.0}");
@@ -334,7 +334,7 @@ fn range_stays_within(counted: &mut CountedServer, most: f64) {
         let types = [0, 1, 8, 0, 8, 0];
         let (low, high) = (bound(first), bound(first + rows - 1));
         client.command(0x17, &[&id[..], &[0, 1, 0, 0, 0], &types, &low, &high].concat());
-        read_result(&mut client);
+        client.skip_result();
     };
     // Of both the least of all tries, as it is their difference that counts.
     let one = instructions_of(counted, 0.0, |n| range(1, 1 + n * 7));
@@ -378,118 +378,4 @@ fn ranges_and_points_stay_within_their_instruction_budgets() {
         }
     }
     assert!(over.is_empty(), "{}", over.join("\n"));
-}
-
-/// Ten times as many sessions; what the list may cost then.
-const SESSIONS: [usize; 2] = [30, 300];
-const LIST_FACTOR_MAX: f64 = 12.0;
-
-#[test]
-fn the_process_list_costs_by_session_and_not_by_their_square() {
-    let _alone = alone();
-    let mut counted = CountedServer::start(&Server::with().option("--max-connections=500"));
-    let mut clients = Vec::new();
-    let costs = SESSIONS.map(|sessions| {
-        while clients.len() < sessions {
-            let mut client = testkit::raw::RawClient::connect(&counted.server);
-            client.set_patience(None);
-            client.login();
-            clients.push(client);
-        }
-        let first = &mut clients[0];
-        // The second one counts: those who have just come are silent by then.
-        [(); 2].map(|()| {
-            let work = |_: &Server| {
-                first.command(3, b"SHOW PROCESSLIST");
-                read_result(first);
-            };
-            counted.during(work).statement
-        })[1]
-    });
-    println!("SHOW PROCESSLIST of {SESSIONS:?} sessions: {costs:.0?} instructions");
-    assert!(costs[0] > 10_000.0, "callgrind saw nothing: {costs:?}");
-    assert!(costs[1] <= LIST_FACTOR_MAX * costs[0], "{costs:.0?} for {SESSIONS:?} sessions");
-}
-
-/// Tables beside which DDL runs, and what more of them may make it cost.
-const TABLES: [u32; 2] = [10, 10_000];
-const DDL_FACTOR_MAX: f64 = 2.0;
-/// Sessions that have tables open meanwhile.
-const USERS: u32 = 64;
-
-/// Makes tables `d.t0`, `d.t1` and so on, several at a time.
-fn make_tables(server: &Server, tables: u32) {
-    const AT_ONCE: u32 = 8;
-    server.sql("CREATE DATABASE d");
-    std::thread::scope(|scope| {
-        for first in 0..AT_ONCE {
-            scope.spawn(move || {
-                let mut client = testkit::raw::RawClient::connect(server);
-                client.login();
-                for n in (first..tables).step_by(AT_ONCE as usize) {
-                    let text = format!("CREATE TABLE d.t{n} (id INT PRIMARY KEY, a INT, KEY (a))");
-                    client.command(3, text.as_bytes());
-                    assert_eq!(client.packet().expect("an answer")[0], 0);
-                }
-            });
-        }
-    });
-}
-
-#[test]
-fn ddl_costs_the_same_beside_many_tables_and_their_users() {
-    let _alone = alone();
-    let costs = TABLES.map(|tables| {
-        let fill = |server: &Server| make_tables(server, tables);
-        let mut counted = CountedServer::over(&Server::with(), fill, |_| ());
-        let connect = || {
-            let mut client = testkit::raw::RawClient::connect(&counted.server);
-            client.set_patience(None);
-            client.login();
-            client
-        };
-        let users: Vec<_> = (0..USERS)
-            .map(|user| {
-                let mut client = connect();
-                for n in 0..4 {
-                    let table = (user * 4 + n) * (tables / 10) % tables;
-                    client.command(3, format!("SELECT a FROM d.t{table}").as_bytes());
-                    read_result(&mut client);
-                }
-                client
-            })
-            .collect();
-        let mut client = connect();
-        let mut one = |_: u32| {
-            for text in [
-                "CREATE TABLE d.n (id INT PRIMARY KEY, a INT, FOREIGN KEY (a) REFERENCES d.t0 (id))",
-                "ALTER TABLE d.n ADD COLUMN b INT",
-                "CREATE INDEX k ON d.n (b)",
-                "RENAME TABLE d.n TO d.m",
-                "DROP TABLE d.m",
-            ] {
-                client.command(3, text.as_bytes());
-                let answer = client.packet().expect("an answer");
-                assert_eq!(answer[0], 0, "{text}: {}", String::from_utf8_lossy(&answer));
-            }
-        };
-        (0..5).for_each(&mut one);
-        const ROUNDS: [u32; 2] = [5, 25];
-        let totals = ROUNDS.map(|rounds| counted.during(|_| (0..rounds).for_each(&mut one)).statement);
-        drop(users);
-        (totals[1] - totals[0]) / f64::from(ROUNDS[1] - ROUNDS[0])
-    });
-    println!("five statements of DDL beside {TABLES:?} tables: {costs:.0?} instructions");
-    assert!(costs[0] > 10_000.0, "callgrind saw nothing: {costs:?}");
-    assert!(costs[1] <= DDL_FACTOR_MAX * costs[0], "{costs:.0?} beside {TABLES:?} tables");
-}
-
-/// Reads a result set, EOF style.
-fn read_result(client: &mut testkit::raw::RawClient) {
-    let mut ends = 0;
-    while ends < 2 {
-        let packet = client.packet().expect("a result");
-        assert_ne!(packet[0], 0xff, "{}", String::from_utf8_lossy(&packet));
-        ends += usize::from(packet[0] == 0xfe && packet.len() < 9);
-    }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Tests that count instructions: a client that is late for a processor costs the server a wait.
 const COUNTING: [&str; 1] = ["gates"];
 /// Tests that see what a server does beside a load: beside others they would take longer, or tell nonsense.
-const ALONE: [&str; 4] = ["hot_path", "lab", "sysbench", "write_trap"];
+const ALONE: [&str; 5] = ["costs_at_scale", "hot_path", "lab", "sysbench", "write_trap"];
 /// Folders of crates.
 const FLOORS: [&str; 5] = ["ground", "storage", "sql", "server", "tools"];
 /// Crates that lie at the root.
