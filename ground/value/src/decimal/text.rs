@@ -19,6 +19,16 @@ pub struct DecimalText {
 
 /// Longest text: sign, 65 digits, point, a zero before it.
 const TEXT_MAX: usize = 68;
+/// Powers of ten, by their exponent, that a word holds.
+const SHORT_UNITS: [u64; 20] = {
+    let mut units = [1; 20];
+    let mut n = 1;
+    while n < units.len() {
+        units[n] = units[n - 1] * 10;
+        n += 1;
+    }
+    units
+};
 
 impl Decimal {
     /// The number at the start of `s` as MySQL reads it (leading space, exponent). No text fails: what
@@ -107,9 +117,31 @@ impl Decimal {
 
     /// Appends the text with all digits of the scale.
     pub fn append_text(&self, out: &mut Vec<u8>) {
+        let short = self.unscaled().and_then(|v| u64::try_from(v.unsigned_abs()).ok());
+        if let (Some(v), Some(unit)) = (short, SHORT_UNITS.get(usize::from(self.scale()))) {
+            return self.append_short(v / unit, v % unit, out);
+        }
         let mut buf = [b'0'; TEXT_MAX];
         let at = self.text(&mut buf);
         out.extend_from_slice(&buf[at..]);
+    }
+
+    /// As [`Self::append_text`] of a value of 64 bits, which most columns have.
+    fn append_short(&self, whole: u64, fraction: u64, out: &mut Vec<u8>) {
+        if self.is_negative() {
+            out.push(b'-');
+        }
+        crate::format::append_uint(whole, out);
+        if self.scale() > 0 {
+            out.push(b'.');
+            let start = out.len();
+            out.resize(start + usize::from(self.scale()), b'0');
+            let mut rest = fraction;
+            for digit in out[start..].iter_mut().rev() {
+                *digit = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
+        }
     }
 
     /// The text at the end of `buf`, which is full of zeros; returns where it begins.

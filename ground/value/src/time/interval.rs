@@ -238,11 +238,11 @@ impl DateTime {
         if interval.micros == 0 {
             return DateTime::of_day(date, self.micros_of_day(), fsp);
         }
-        let day = i128::from(MICROS_PER_DAY);
-        let all = i128::from(day_number(date)) * day;
-        let all = (all + i128::from(self.micros_of_day())).checked_add(interval.micros)?;
-        let days = i64::try_from(all.div_euclid(day)).ok()?;
-        DateTime::of_day(from_day_number(days)?, all.rem_euclid(day) as i64, fsp)
+        let all = day_number(date) * MICROS_PER_DAY + self.micros_of_day();
+        // What has no room in 64 bits is beyond the year 9999 by far.
+        let all = i64::try_from(i128::from(all).checked_add(interval.micros)?).ok()?;
+        let days = from_day_number(all.div_euclid(MICROS_PER_DAY))?;
+        DateTime::of_day(days, all.rem_euclid(MICROS_PER_DAY), fsp)
     }
 
     /// Microseconds from `earlier` to `self`, by the calendar's day numbers.

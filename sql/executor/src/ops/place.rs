@@ -10,6 +10,11 @@ pub fn is_told(function: &W) -> bool {
     matches!(function, W::RowNumber | W::Rank | W::DenseRank)
 }
 
+/// Whether two keys are equal. The bytes of empty ones lie nowhere: to compare them there takes the processor a hundred cycles.
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
+}
+
 /// Where a row is in its partition, told by it and those before it.
 #[derive(Default)]
 pub struct Place {
@@ -27,8 +32,8 @@ impl Place {
     pub fn go_to(&mut self, key: &mut Vec<u8>, partition_bytes: usize) {
         let (partition, order) = key.split_at(partition_bytes.min(key.len()));
         match self.key.split_at_checked(self.partition_bytes) {
-            Some((last, last_order)) if self.at > 0 && last == partition => {
-                if last_order != order {
+            Some((last, last_order)) if self.at > 0 && is_same(last, partition) => {
+                if !is_same(last_order, order) {
                     self.group += 1;
                     self.first_peer = self.at;
                 }

@@ -4,12 +4,13 @@
 //!    BY all rows of a partition are. 3. An aggregate goes on from the row before as long as frames grow
 //!    at their end, and rows that leave at their start can be taken out of it; otherwise it begins anew.
 //! 4. Where all functions number rows by themselves and those before them, no partition is kept: rows pass through.
+//! 5. Without partitions and order nothing is sorted: all rows are one partition, in the order in which they come.
 
 use super::aggregate::{State, start};
 use super::cells::Cells;
 use super::keys::Rule;
 use super::pack::Packer;
-use super::place::{Place, is_told};
+use super::place::{Place, is_same, is_told};
 use super::sorter::Sorter;
 use super::store::RowStore;
 use super::{Operator, Run, trim};
@@ -35,8 +36,11 @@ struct Partition {
     searched: bool,
     /// The last row's order key.
     last: Vec<u8>,
-    /// Number of the first row of each row's peers, and of all peer groups in order.
+    /// Numbers of the first rows of all groups of peers, in order.
     groups: Vec<usize>,
+    /// The present row, and the number of its group.
+    at: usize,
+    group: usize,
     charge: Charge,
 }
 
@@ -54,6 +58,8 @@ impl Partition {
             searched,
             last: Vec::new(),
             groups: Vec::new(),
+            at: 0,
+            group: 0,
             charge: run.st.budget.charge(),
         }
     }
@@ -64,7 +70,7 @@ impl Partition {
 
     fn add(&mut self, run: &Run<'_>, key: &[u8], row: &[u8]) -> Result<(), SqlError> {
         let n = self.len();
-        if n == 0 || self.last != key {
+        if n == 0 || !is_same(&self.last, key) {
             self.groups.push(n);
             self.last.clear();
             self.last.extend_from_slice(key);
@@ -78,15 +84,20 @@ impl Partition {
         self.rows.push(run.st, row)
     }
 
-    /// Number of a row's peer group.
-    fn group(&self, row: usize) -> usize {
-        self.groups.partition_point(|first| *first <= row) - 1
+    /// Goes on to the next row; `false`: the present one is the last.
+    fn step(&mut self) -> bool {
+        if self.at + 1 >= self.len() {
+            return false;
+        }
+        self.at += 1;
+        self.group += usize::from(self.groups.get(self.group + 1) == Some(&self.at));
+        true
     }
 
-    fn peers(&self, row: usize) -> Range<usize> {
-        let group = self.group(row);
-        let end = self.groups.get(group + 1).copied().unwrap_or(self.len());
-        self.groups[group]..end
+    /// The peers of the present row.
+    fn peers(&self) -> Range<usize> {
+        let end = self.groups.get(self.group + 1).copied().unwrap_or(self.len());
+        self.groups.get(self.group).copied().unwrap_or(0)..end
     }
 
     /// The first row whose key is not below `key`, or above it.
@@ -128,7 +139,8 @@ pub struct Windows<'p> {
     searched: bool,
     sorter: Option<Sorter>,
     partition: Option<Partition>,
-    at: usize,
+    /// Without partitions and order: all rows, before they are the present partition.
+    unsorted: Option<Partition>,
     running: Vec<Running>,
     /// All functions are told by a row and those before it: no partition is kept.
     passes: bool,
@@ -137,6 +149,8 @@ pub struct Windows<'p> {
     /// The first row of the next partition: key and row, and how long its partition key is.
     ahead: Option<(Vec<u8>, Vec<u8>)>,
     row: Vec<u8>,
+    /// Values of the present row's functions.
+    values: Vec<OwnedDatum>,
     cells: Cells,
 }
 
@@ -177,21 +191,39 @@ impl<'p> Windows<'p> {
             searched,
             sorter: None,
             partition: None,
-            at: 0,
+            unsorted: None,
             running: Vec::new(),
             passes: window.functions.iter().all(|call| is_told(&call.function)),
             place: Place::default(),
             key: Vec::new(),
             ahead: None,
             row: Vec::new(),
+            values: Vec::new(),
             cells: Cells::default(),
         }
+    }
+
+    fn is_sorted(&self) -> bool {
+        !(self.window.partition_by.is_empty() && self.window.order_by.is_empty())
+    }
+
+    /// Takes all rows as they come.
+    fn keep_input(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
+        let mut all = Partition::new(run, self.searched);
+        while self.input.next(run, frame)? {
+            run.tick()?;
+            self.row.clear();
+            self.packer.pack(frame, &mut self.row)?;
+            all.add(run, &[], &self.row)?;
+        }
+        self.packer.begin(frame);
+        self.unsorted = Some(all);
+        Ok(())
     }
 
     fn sort_input(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
         let mut sorter = Sorter::new(run.st, None);
         let (st, window, rules, packer) = (run.st, self.window, &self.rules, &self.packer);
-        self.input.open(run, frame)?;
         while self.input.next(run, frame)? {
             run.tick()?;
             let (frame, partition_bytes) = (&*frame, Cell::new(0));
@@ -223,13 +255,20 @@ impl<'p> Windows<'p> {
     /// Passes the next row on, with the values that its place tells.
     fn pass(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
         run.tick()?;
-        let Some(sorter) = &mut self.sorter else { return Ok(false) };
-        if !sorter.next(&mut self.key, &mut self.row)? {
-            self.sorter = None;
-            return Ok(false);
+        if self.is_sorted() {
+            let Some(sorter) = &mut self.sorter else { return Ok(false) };
+            if !sorter.next(&mut self.key, &mut self.row)? {
+                self.sorter = None;
+                return Ok(false);
+            }
+            self.place.go_to(&mut self.key, partition_bytes(&self.row));
+            self.packer.unpack(self.row.get(4..).unwrap_or_default(), frame)?;
+        } else {
+            if !self.input.next(run, frame)? {
+                return Ok(false);
+            }
+            self.place.go_to(&mut self.key, 0);
         }
-        self.place.go_to(&mut self.key, partition_bytes(&self.row));
-        self.packer.unpack(self.row.get(4..).unwrap_or_default(), frame)?;
         let (functions, place) = (&self.window.functions, &self.place);
         let leaf = &mut frame.leaves[usize::from(self.window.leaf)];
         leaf.null = false;
@@ -240,9 +279,11 @@ impl<'p> Windows<'p> {
 
     /// Reads the next partition; `false`: there is none.
     fn next_partition(&mut self, run: &mut Run<'_>) -> Result<bool, SqlError> {
-        self.at = 0;
         self.running = self.window.functions.iter().map(|_| Running::default()).collect();
-        self.partition = None;
+        self.partition = self.unsorted.take().filter(|all| all.len() > 0);
+        if self.partition.is_some() {
+            return Ok(true);
+        }
         let Some(sorter) = &mut self.sorter else { return Ok(false) };
         let (mut key, mut row) = match self.ahead.take() {
             Some(ahead) => ahead,
@@ -262,7 +303,7 @@ impl<'p> Windows<'p> {
             if !sorter.next(&mut key, &mut row)? {
                 break;
             }
-            if key[..partition_bytes(&row)] != of_partition[..] {
+            if !is_same(&key[..partition_bytes(&row)], &of_partition) {
                 self.ahead = Some((key, row));
                 break;
             }
@@ -271,11 +312,17 @@ impl<'p> Windows<'p> {
         Ok(true)
     }
 
+    /// Gives back the rows.
+    fn forget(&mut self) {
+        (self.sorter, self.partition, self.unsorted, self.ahead) = (None, None, None, None);
+        self.place = Place::default();
+    }
+
     /// Fills the leaves with a row of the partition.
     fn go_to(&mut self, n: usize, frame: &mut Frame) -> Result<(), SqlError> {
         let partition = self.partition.as_mut().ok_or_else(|| super::internal("no partition"))?;
-        partition.rows.get(n, &mut self.row)?;
-        self.packer.unpack(&self.row, frame)
+        let row = partition.rows.look(n, &mut self.row)?;
+        self.packer.unpack(row, frame)
     }
 
     fn value_at(
@@ -285,7 +332,7 @@ impl<'p> Windows<'p> {
         run: &mut Run<'_>,
         frame: &mut Frame,
     ) -> Result<OwnedDatum, SqlError> {
-        let here = self.at;
+        let here = self.at();
         if n != here {
             self.go_to(n, frame)?;
         }
@@ -300,9 +347,14 @@ impl<'p> Windows<'p> {
         self.partition.as_ref().map_or(0, Partition::len)
     }
 
+    /// The number of the present row in its partition.
+    fn at(&self) -> usize {
+        self.partition.as_ref().map_or(0, |p| p.at)
+    }
+
+    /// The number of the present row's group of peers, and these.
     fn peers(&self) -> (usize, Range<usize>) {
-        let at = self.at;
-        self.partition.as_ref().map_or((0, 0..0), |p| (p.group(at), p.peers(at)))
+        self.partition.as_ref().map_or((0, 0..0), |p| (p.group, p.peers()))
     }
 
     fn call(
@@ -312,7 +364,7 @@ impl<'p> Windows<'p> {
         frame: &mut Frame,
     ) -> Result<OwnedDatum, SqlError> {
         let call: &'p WindowCall = &self.window.functions[n];
-        let (at, len) = (self.at, self.len());
+        let (at, len) = (self.at(), self.len());
         let (group, peers) = self.peers();
         let count = |n: usize| OwnedDatum::UInt(n as u64);
         Ok(match &call.function {
@@ -382,6 +434,9 @@ impl<'p> Windows<'p> {
         let W::Aggregate(call) = &self.window.functions[n].function else {
             return Ok(OwnedDatum::Null);
         };
+        if self.running[n].state.is_some() && self.running[n].frame == rows {
+            return Ok(self.running[n].result.clone());
+        }
         let mut running = std::mem::take(&mut self.running[n]);
         let before = running.frame.clone();
         let mut state = running.state.take();
@@ -394,13 +449,13 @@ impl<'p> Windows<'p> {
         running.grown = if anew { 0 } else { running.grown };
         for there in new {
             run.tick()?;
-            self.go_to(there, frame)?;
+            if !call.arguments.is_empty() {
+                self.go_to(there, frame)?;
+            }
             running.grown += state.add(call, run, frame)?;
         }
-        if anew || rows != before {
-            self.go_to(self.at, frame)?;
-            running.result = state.result(call, run, &mut running.joined)?;
-        }
+        self.go_to(self.at(), frame)?;
+        running.result = state.result(call, run, &mut running.joined)?;
         let charge = running.charge.get_or_insert_with(|| run.st.budget.charge());
         charge.set(running.grown);
         charge.check()?;
@@ -458,12 +513,14 @@ impl<'p> Windows<'p> {
         run: &mut Run<'_>,
         frame: &mut Frame,
     ) -> Result<usize, SqlError> {
-        let (at, len) = (self.at, self.len());
-        let peers = self.peers().1;
+        let (at, len) = (self.at(), self.len());
         let (offset, following) = match bound {
             FrameBound::Unbounded => return Ok(if end { len } else { 0 }),
             FrameBound::CurrentRow if bounds.rows => return Ok(at + usize::from(end)),
-            FrameBound::CurrentRow => return Ok(if end { peers.end } else { peers.start }),
+            FrameBound::CurrentRow => {
+                let peers = self.peers().1;
+                return Ok(if end { peers.end } else { peers.start });
+            }
             FrameBound::Preceding(offset) => (offset, false),
             FrameBound::Following(offset) => (offset, true),
         };
@@ -562,10 +619,14 @@ fn whole(
 
 impl Operator for Windows<'_> {
     fn open(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), SqlError> {
-        (self.sorter, self.partition, self.ahead) = (None, None, None);
-        self.place = Place::default();
+        self.forget();
         frame.leaves[usize::from(self.window.leaf)].layout = Arc::clone(&self.layout);
-        self.sort_input(run, frame)
+        self.input.open(run, frame)?;
+        match (self.is_sorted(), self.passes) {
+            (true, _) => self.sort_input(run, frame),
+            (false, false) => self.keep_input(run, frame),
+            (false, true) => Ok(()),
+        }
     }
 
     fn next(&mut self, run: &mut Run<'_>, frame: &mut Frame) -> Result<bool, SqlError> {
@@ -573,18 +634,14 @@ impl Operator for Windows<'_> {
             return self.pass(run, frame);
         }
         run.tick()?;
-        match &self.partition {
-            Some(partition) if self.at + 1 < partition.len() => self.at += 1,
-            _ => {
-                if !self.next_partition(run)? {
-                    self.sorter = None;
-                    return Ok(false);
-                }
-            }
+        if !self.partition.as_mut().is_some_and(Partition::step) && !self.next_partition(run)? {
+            self.sorter = None;
+            return Ok(false);
         }
-        self.go_to(self.at, frame)?;
+        self.go_to(self.at(), frame)?;
         let count = self.window.functions.len();
-        let mut values = Vec::with_capacity(count);
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
         for n in 0..count {
             values.push(self.call(n, run, frame)?);
         }
@@ -592,12 +649,13 @@ impl Operator for Windows<'_> {
         leaf.null = false;
         let value = |n: usize| Ok(Value::Datum(values[n].datum()));
         self.cells.write(&self.layout, count, value, &mut leaf.bytes)?;
+        self.values = values;
         Ok(true)
     }
 
     fn close(&mut self) {
-        (self.sorter, self.partition, self.ahead) = (None, None, None);
-        self.place = Place::default();
+        self.forget();
+        self.values = Vec::new();
         trim(&mut self.key);
         trim(&mut self.row);
         self.input.close();

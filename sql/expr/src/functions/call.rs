@@ -26,6 +26,9 @@ pub struct Call<'c, 'v> {
 /// Results up to this size are made without a look at `max_allowed_packet`.
 const SMALL_BYTES: usize = 1024;
 
+/// Room for the text of a number or a time.
+const SCALAR_BYTES: usize = 32;
+
 /// Behind a result of this size the statement looks whether it was killed.
 const LONG_BYTES: usize = 1 << 20;
 
@@ -194,7 +197,7 @@ pub fn text_of<'v>(value: Value<'v>, ty: &ColumnType) -> Cow<'v, [u8]> {
         Value::Datum(Datum::Bytes(bytes)) => Cow::Borrowed(bytes),
         Value::Bytes(bytes) => Cow::Owned(bytes),
         other => {
-            let mut out = Vec::new();
+            let mut out = Vec::with_capacity(SCALAR_BYTES);
             append_text(&other.get(), ty, &mut out);
             Cow::Owned(out)
         }

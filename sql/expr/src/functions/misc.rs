@@ -1,6 +1,7 @@
 //! UUIDs, addresses, waiting, and what fits nowhere else.
 
 use super::call::{Answer, Call, NULL};
+use super::string::byte_of_hex;
 use super::{Function, function};
 use crate::SqlError;
 use crate::build::Derive;
@@ -191,15 +192,19 @@ fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
         [b'{', inner @ .., b'}'] => inner,
         other => other,
     };
-    let digits: Vec<u8> = match inner.len() {
-        32 if inner.len() == text.len() => inner.to_vec(),
+    let mut out = [0; 16];
+    let parts: &[(usize, usize)] = match inner.len() {
+        32 if inner.len() == text.len() => &[(0, 32)],
         36 if [8, 13, 18, 23].iter().all(|n| inner[*n] == b'-') => {
-            let parts = inner.iter().enumerate().filter(|(n, _)| ![8, 13, 18, 23].contains(n));
-            parts.map(|(_, b)| *b).collect()
+            &[(0, 8), (9, 13), (14, 18), (19, 23), (24, 36)]
         }
         _ => return None,
     };
-    super::string::bytes_of_hex(&digits)?.try_into().ok()
+    let digits = parts.iter().flat_map(|(start, end)| inner[*start..*end].chunks_exact(2));
+    for (byte, pair) in out.iter_mut().zip(digits) {
+        *byte = byte_of_hex(pair[0], pair[1])?;
+    }
+    Some(out)
 }
 
 fn bad_uuid(text: &[u8], function: &str) -> SqlError {
@@ -276,7 +281,16 @@ fn inet_aton<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 fn inet_ntoa<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let given = c.integer(0);
     match u32::try_from(given) {
-        Ok(v) => Ok(Ipv4Addr::from(v).to_string().into()),
+        Ok(v) => {
+            let mut text = Vec::with_capacity("255.255.255.255".len());
+            for (n, byte) in v.to_be_bytes().into_iter().enumerate() {
+                if n > 0 {
+                    text.push(b'.');
+                }
+                value::format::append_uint(byte.into(), &mut text);
+            }
+            Ok(text.into())
+        }
         Err(_) => {
             let shown = c.written(0, given.to_string());
             c.incorrect_value("integer", shown.as_bytes(), "inet_ntoa");

@@ -9,7 +9,7 @@ use crate::eval::Value;
 use crate::tree::Extra;
 use crate::{SqlError, WarningLevel};
 use std::borrow::Cow;
-use value::{ColumnType, Datum};
+use value::{ColumnType, Datum, Decimal};
 
 /// Room for the text of what is no text.
 const NUMBER_BYTES: usize = 24;
@@ -437,22 +437,25 @@ fn replace<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Ok(text.into());
     }
     let most = c.bytes_max((text.len() / from.len() + 1).saturating_mul(to.len()) + text.len());
-    let mut out = Vec::with_capacity(text.len());
+    let mut out = Vec::with_capacity(text.len() + to.len());
     let mut rest = &text[..];
     let charset = c.collation().charset();
-    while !rest.is_empty() {
-        if out.len() > most {
-            break;
-        }
+    // Only what begins with a byte that goes on with a character could be found within one.
+    let within = charset.is_unicode() && from[0] & 0xC0 == 0x80;
+    while rest.len() >= from.len() && out.len() <= most {
         if rest.starts_with(&from) {
             out.extend_from_slice(&to);
             rest = &rest[from.len()..];
-        } else {
-            let bytes = charset.first_char(rest).1.clamp(1, rest.len());
-            out.extend_from_slice(&rest[..bytes]);
-            rest = &rest[bytes..];
+            continue;
         }
+        let passed = match within {
+            true => charset.first_char(rest).1.clamp(1, rest.len()),
+            false => rest[1..].iter().position(|b| *b == from[0]).map_or(rest.len(), |at| at + 1),
+        };
+        out.extend_from_slice(&rest[..passed]);
+        rest = &rest[passed..];
     }
+    out.extend_from_slice(rest);
     Ok(if c.fits(out.len()) { out.into() } else { NULL })
 }
 
@@ -546,44 +549,71 @@ fn format<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
         return Ok(NULL);
     }
     let decimals = c.int(1).clamp(0, 30) as usize;
-    let kind = c.ty(0).kind;
-    let exact = kind.is_int() || matches!(kind, value::Kind::Decimal | value::Kind::Bit);
-    let text = if exact {
-        let rounded = c.decimal(0).round(decimals as i32);
-        let mut text = rounded.map_or_else(String::new, |v| v.to_string());
-        let have = text.split_once('.').map_or(0, |(_, f)| f.len());
-        if have < decimals {
-            if have == 0 {
-                text.push('.');
-            }
-            text.extend(std::iter::repeat_n('0', decimals - have));
-        }
-        text
-    } else {
-        format!("{:.*}", decimals, super::numeric::round_double(c.double(0), decimals as i64))
-    };
+    let number = rounded(c, decimals);
     let NumberFormat { point, separator, group } = match c.len() > 2 {
         true => number_format_of(c, 2),
         false => EN_US,
     };
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |d| ("-", d));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut out = String::with_capacity(2 * text.len());
-    out.push_str(sign);
+    let (whole, fraction) = number.split_at(number.len() - usize::from(decimals > 0) - decimals);
+    let sign = usize::from(whole.first() == Some(&b'-'));
+    let mut out = Vec::with_capacity(2 * number.len());
+    out.extend_from_slice(&whole[..sign]);
     // The last group has three digits, the first what is left of the others.
-    let (before, last) = whole.split_at(whole.len().saturating_sub(3));
-    let first = before.len() % group;
-    for n in (0..=before.len() / group).filter(|n| n * group + first > 0) {
-        let end = n * group + first;
-        out.push_str(&before[end.saturating_sub(group)..end]);
-        out.push_str(separator);
+    let (before, last) = whole[sign..].split_at(whole[sign..].len().saturating_sub(3));
+    let (first, others) = before.split_at(before.len() % group);
+    for digits in std::iter::once(first).chain(others.chunks(group)).filter(|d| !d.is_empty()) {
+        out.extend_from_slice(digits);
+        out.extend_from_slice(separator.as_bytes());
     }
-    out.push_str(last);
-    if !fraction.is_empty() {
-        out.push_str(point);
-        out.push_str(fraction);
+    out.extend_from_slice(last);
+    if let Some(digits) = fraction.get(1..) {
+        out.extend_from_slice(point.as_bytes());
+        out.extend_from_slice(digits);
     }
     Ok(out.into())
+}
+
+/// The number that FORMAT is given, with so many digits behind the point.
+fn rounded(c: &mut Call<'_, '_>, decimals: usize) -> Vec<u8> {
+    let kind = c.ty(0).kind;
+    if !(kind.is_int() || matches!(kind, value::Kind::Decimal | value::Kind::Bit)) {
+        let double = c.double(0);
+        // Digits of so small a number are those of a whole one; a zero may have a sign.
+        let units = (double * 10f64.powi(decimals as i32)).round_ties_even();
+        if units != 0.0 && units.abs() < (1_u64 << 52) as f64 {
+            let mut text = Vec::with_capacity(2 * NUMBER_BYTES);
+            Decimal::from_i128(units as i128, decimals as u8).append_text(&mut text);
+            return text;
+        }
+        let double = super::numeric::round_double(double, decimals as i64);
+        return format!("{double:.decimals$}").into_bytes();
+    }
+    let mut text = Vec::with_capacity(2 * NUMBER_BYTES);
+    let scale = match c.datum(0) {
+        Datum::Int(v) => {
+            value::format::append_int(v, &mut text);
+            0
+        }
+        Datum::UInt(v) => {
+            value::format::append_uint(v, &mut text);
+            0
+        }
+        other => {
+            let exact = match other {
+                Datum::Decimal(exact) => exact,
+                _ => c.decimal(0),
+            };
+            let scale = decimals.min(exact.scale().into());
+            // Only 65 nines have no room when they are rounded.
+            exact.round(scale as i32).unwrap_or(exact).append_text(&mut text);
+            scale
+        }
+    };
+    if scale == 0 && decimals > 0 {
+        text.push(b'.');
+    }
+    text.extend(std::iter::repeat_n(b'0', decimals - scale));
+    text
 }
 
 /// How a locale writes numbers.
@@ -662,7 +692,10 @@ fn hex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     let text = matches!(c.datum(0), Datum::Bytes(_) | Datum::Enum(..) | Datum::Set(..));
     let number = !text && c.ty(0).kind != value::Kind::Json && !c.ty(0).kind.is_temporal();
     if number {
-        return Ok(format!("{:X}", c.bits(0)).into());
+        let bits = c.bits(0);
+        let digits = (u64::BITS - bits.leading_zeros()).div_ceil(4).max(1);
+        let digit = |n: u32| HEX_DIGITS[(bits >> (4 * n) & 15) as usize];
+        return Ok((0..digits).rev().map(digit).collect::<Vec<u8>>().into());
     }
     let text = c.text(0);
     if !c.fits(text.len() * 2) {
@@ -673,16 +706,21 @@ fn hex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
 
 /// The bytes that hexadecimal digits write.
 pub(super) fn bytes_of_hex(digits: &[u8]) -> Option<Vec<u8>> {
-    let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
     let odd = digits.len() % 2;
     let mut out = Vec::with_capacity(digits.len().div_ceil(2));
     if odd == 1 {
-        out.push(digit(digits[0])?);
+        out.push(byte_of_hex(b'0', digits[0])?);
     }
     for pair in digits[odd..].chunks_exact(2) {
-        out.push(digit(pair[0])? << 4 | digit(pair[1])?);
+        out.push(byte_of_hex(pair[0], pair[1])?);
     }
     Some(out)
+}
+
+/// The byte that two hexadecimal digits write.
+pub(super) fn byte_of_hex(high: u8, low: u8) -> Option<u8> {
+    let digit = |b: u8| char::from(b).to_digit(16);
+    Some((digit(high)? << 4 | digit(low)?) as u8)
 }
 
 fn unhex<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {

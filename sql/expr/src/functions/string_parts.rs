@@ -3,6 +3,7 @@
 use super::call::{Answer, Call, NULL, slice};
 use super::control::lazy;
 use super::{Function, MANY, function};
+use crate::Expr;
 use crate::build::{Derive, is_stringy};
 use crate::eval::{Value, eval};
 use crate::row::Row;
@@ -302,33 +303,62 @@ fn trim<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Ans
 
 /// The arguments behind the one that is equal are not computed.
 fn field<'v>(site: &'v CallSite, row: &Row<'v>, env: &mut dyn Environment) -> Answer<'v> {
-    let mut args = vec![NULL; site.arguments.len()];
-    let (mut sought, mut doubles) = (None, None);
-    for (n, argument) in site.arguments.iter().enumerate() {
-        args[n] = eval(argument, row, env)?;
-        let whole = whole_number(&args[n].get());
-        if n == 0 {
-            sought = whole;
-        }
-        if let (Some(sought), Some(whole)) = (sought, whole) {
-            if n > 0 && sought == whole {
-                return Ok((n as i64).into());
-            }
-            continue;
-        }
-        let mut c = Call { args: &mut args, site, env };
-        if *doubles.get_or_insert_with(|| compares_doubles(site)) {
-            for m in [0, n] {
-                if !c.is_null(m) {
-                    let double = c.double(m);
-                    c.args[m] = Value::Datum(Datum::Double(double));
+    let Some((first, others)) = site.arguments.split_first() else { return Ok(0i64.into()) };
+    let sought = eval(first, row, env)?;
+    let Some(whole) = whole_number(&sought.get()) else {
+        return field_among((1, None), sought, site, row, env);
+    };
+    for (n, argument) in (1..).zip(others) {
+        let other = match argument {
+            // Most are: there is nothing to evaluate.
+            Expr::Const(value) => whole_number(&value.datum()),
+            _ => None,
+        };
+        let other = match other {
+            Some(other) => other,
+            None => {
+                let value = eval(argument, row, env)?;
+                match whole_number(&value.get()) {
+                    Some(other) => other,
+                    None => return field_among((n, Some(value)), sought, site, row, env),
                 }
             }
+        };
+        if other == whole {
+            return Ok((n as i64).into());
         }
-        if c.is_null(0) {
-            break;
+    }
+    Ok(0i64.into())
+}
+
+/// FIELD of any values: its arguments from one on, whose value may be there already.
+fn field_among<'v>(
+    (from, mut there): (usize, Option<Value<'v>>),
+    sought: Value<'v>,
+    site: &'v CallSite,
+    row: &Row<'v>,
+    env: &mut dyn Environment,
+) -> Answer<'v> {
+    let doubles = compares_doubles(site);
+    let mut args = vec![NULL; site.arguments.len()];
+    args[0] = sought;
+    let mut c = Call { args: &mut args, site, env };
+    let as_compared = |c: &mut Call<'_, 'v>, n: usize| {
+        if doubles && !c.is_null(n) {
+            c.args[n] = Value::Datum(Datum::Double(c.double(n)));
         }
-        if n > 0 && value::equals(&c.datum(0), &c.datum(n), c.collation()) == Some(true) {
+    };
+    as_compared(&mut c, 0);
+    if c.is_null(0) {
+        return Ok(0i64.into());
+    }
+    for n in from..site.arguments.len() {
+        c.args[n] = match there.take() {
+            Some(value) => value,
+            None => eval(&site.arguments[n], row, c.env)?,
+        };
+        as_compared(&mut c, n);
+        if value::equals(&c.datum(0), &c.datum(n), c.collation()) == Some(true) {
             return Ok((n as i64).into());
         }
     }

@@ -320,13 +320,18 @@ fn named<'v>(c: &mut Call<'_, 'v>, letter: u8) -> Answer<'v> {
 
 fn from_unixtime<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     const LAST: i128 = 32_536_771_199_999_999;
-    let v = c.decimal(0);
-    if v.is_negative() {
-        return Ok(NULL);
-    }
-    let million = Decimal::from_i128(1_000_000, 0);
-    let v = if moments::truncates(c.env) { Some(v.truncate(6)) } else { v.round(6) };
-    let micros = v.and_then(|v| v.mul(&million)).and_then(|v| v.trunc_to_i128());
+    let micros = match c.number(0) {
+        Datum::Int(v) => Some(i128::from(v) * 1_000_000),
+        _ => {
+            let v = c.decimal(0);
+            if v.is_negative() {
+                return Ok(NULL);
+            }
+            let million = Decimal::from_i128(1_000_000, 0);
+            let v = if moments::truncates(c.env) { Some(v.truncate(6)) } else { v.round(6) };
+            v.and_then(|v| v.mul(&million)).and_then(|v| v.trunc_to_i128())
+        }
+    };
     let Some(micros) = micros.filter(|m| (0..=LAST).contains(m)) else { return Ok(NULL) };
     let formats = c.len() > 1;
     let digits = if formats { 6 } else { c.site.ty.decimals.min(6) };
