@@ -4,7 +4,8 @@
 //!    soon as all its leaves are there; one that follows from others when it is the first that ties a column
 //!    to what is there. 3. Up to [`EXHAUSTIVE_MAX`] members every order is looked at, above
 //!    that the cheapest next member is taken. 4. A member that no condition ties to what is there comes only
-//!    where no other one is left.
+//!    where no other one is left. 5. A condition that runs a subquery for each row waits for members that are looked up and
+//!    let few rows pass, unless rows are locked or user variables assigned.
 
 use super::access::{Choice, OPEN_COST};
 use super::hash_key::hash_key;
@@ -28,6 +29,11 @@ const MATERIALIZED_COST: f64 = 0.05;
 /// Cost of handling a row that a join yields.
 const YIELD_COST: f64 = 0.03;
 
+/// What a subquery that depends on the row costs at least.
+const SUBQUERY_COST: f64 = 1.0;
+/// Of so many rows a member has to let one pass for subqueries to wait for it.
+const NARROW: f64 = 2.0;
+
 /// How a member is joined.
 #[derive(Debug, Clone)]
 enum Method {
@@ -45,6 +51,17 @@ struct Step {
     rows: f64,
     /// What it costs.
     cost: f64,
+}
+
+impl Step {
+    /// Whether conditions that run subqueries for each row of the step before had better wait for this one.
+    fn is_before_subqueries(&self, before: &Step, leaves: &Leaves) -> bool {
+        matches!(self.method, Method::Loop(_))
+            && self.rows * NARROW <= before.rows
+            && self.cost <= before.rows * SUBQUERY_COST
+            && !locks_rows(leaves)
+            && leaves.assigned.is_empty()
+    }
 }
 
 /// Cost, rows, and the members of a set in their order.
@@ -108,9 +125,9 @@ impl Planner<'_> {
         let mut applied = vec![false; nest.conds.len()];
         let mut before = Before { outside, inside: 0, rows: 1.0 };
         let mut node: Option<Node> = None;
-        let mut cost = 0.0;
-        for (number, step) in steps {
-            let member = &nest.members[number];
+        let (mut cost, mut late) = (0.0, Vec::new());
+        for (at, (number, step)) in steps.iter().enumerate() {
+            let member = &nest.members[*number];
             let there = outside | before.inside | member.leaves;
             let (mut fresh, mut implied) = (Vec::new(), Vec::new());
             for (cond, applied) in nest.conds.iter().zip(&mut applied) {
@@ -123,7 +140,11 @@ impl Planner<'_> {
                 }
             }
             tie(&mut fresh, implied, member.leaves, before.inside);
-            node = Some(self.place(node, member, &step, fresh, nest, leaves, before)?);
+            fresh.append(&mut late);
+            if steps.get(at + 1).is_some_and(|(_, next)| next.is_before_subqueries(step, leaves)) {
+                (late, fresh) = fresh.into_iter().partition(|e| leaves.runs_for_each_row(e));
+            }
+            node = Some(self.place(node, member, step, fresh, nest, leaves, before)?);
             cost += step.cost;
             before.inside |= member.leaves;
             before.rows = step.rows;

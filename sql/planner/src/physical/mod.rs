@@ -105,6 +105,15 @@ impl Leaves {
         leaves
     }
 
+    /// Whether an expression runs a subquery that depends on rows of the block.
+    pub(crate) fn runs_for_each_row(&self, expr: &Expr) -> bool {
+        let mut runs = false;
+        expr.visit(&mut |e| {
+            runs |= subquery_of(e).is_some_and(|n| self.subqueries.get(n).is_some_and(|l| *l != 0));
+        });
+        runs
+    }
+
     /// Leaves of this block that a leaf's source looks at: of LATERAL, and of what was nested in a
     /// subquery that became a join or in a nested query that was merged, be it a set operation, VALUES
     /// or a recursion. They come before it, and its rows are made anew for each row of theirs.
