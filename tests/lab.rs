@@ -5,14 +5,18 @@
 
 #[path = "lab/cores.rs"]
 mod cores;
+#[path = "lab/ends.rs"]
+mod ends;
+#[path = "lab/loads.rs"]
+mod loads;
 #[path = "lab/soak.rs"]
 mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use testkit::{Answer, Server, TempDir, run};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use testkit::{Answer, TempDir, run};
 
 const LONGEST: Duration = Duration::from_secs(60);
 /// As short as a cell can be.
@@ -53,22 +57,28 @@ fn code(answer: &Command) -> Option<i32> {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().code()
 }
 
-/// Processes of the folder's servers.
-fn servers(folder: &Path) -> Vec<u32> {
-    let mark = folder.display().to_string();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let is_server = |process: &std::fs::DirEntry| {
-        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words).into_owned();
-        words.contains(&mark) && words.contains("--datadir")
+/// Processes that have to do with what is in the folder, and their words.
+fn processes(folder: &Path) -> Vec<(u32, String)> {
+    let mark = format!("{}/", folder.display());
+    let words = |process: std::fs::DirEntry| {
+        let number: u32 = process.file_name().to_string_lossy().parse().ok()?;
+        let words = std::fs::read(process.path().join("cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        words.contains(&mark).then_some((number, words))
     };
-    let number = |process: std::fs::DirEntry| process.file_name().to_string_lossy().parse().ok();
-    processes.filter(is_server).filter_map(number).collect()
+    std::fs::read_dir("/proc").unwrap().flatten().filter_map(words).collect()
 }
 
-/// No server of the folder runs any more, and none left a folder.
+/// Processes of the folder's servers.
+fn servers(folder: &Path) -> Vec<u32> {
+    let servers = processes(folder).into_iter().filter(|(_, words)| words.contains("--datadir"));
+    servers.map(|(number, _)| number).collect()
+}
+
+/// Nothing of the folder runs any more, and no server left a folder.
 fn assert_nothing_is_left(folder: &Path) {
-    assert_eq!(servers(folder), [0; 0], "left");
+    let left = processes(folder);
+    assert!(left.is_empty(), "{left:?}");
     let left =
         |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("limpid-lab");
     assert_eq!(std::fs::read_dir(folder).unwrap().flatten().filter(left).count(), 0);
@@ -105,6 +115,7 @@ fn assert_whole(folder: &Path, experiment: &str, charts: &[&str]) -> BTreeSet<St
             experiment,
             "kernel",
             "processor",
+            "build of limpid",
             "limpid lab run",
             "innodb_buffer_pool_size",
             "verdict",
@@ -193,6 +204,11 @@ fn metadata_lock_shards() {
     assert!(line("wait-seconds a second for the shards' mutexes, none").ends_with("| holds |"));
     let waits = text(folder.path(), "mdl-shards/point-select-waits-1.svg");
     assert!(series(&waits).iter().any(|class| class.starts_with("wait/")), "{waits}");
+    let counts = text(folder.path(), "mdl-shards/point-select-wait-counts-1.svg");
+    assert!(series(&counts).iter().any(|class| class.starts_with("wait/")), "{counts}");
+    // The ninth setting is alone in its picture.
+    let last = text(folder.path(), "mdl-shards/point-select-waits-5.svg");
+    assert_eq!(last.matches("class=\"plot\"").count(), 1);
     // Two settings beside each other, each with a mark where a step of load begins.
     assert_eq!(waits.matches("class=\"plot\"").count(), 2);
     for step in ["2 users", "16 users"] {
@@ -206,7 +222,9 @@ fn metadata_lock_shards() {
 #[test]
 fn levels_of_the_performance_schema() {
     let folder = TempDir::new();
-    let words = [&["run", "pfs-levels", "--users=4"], &SHORT[..]].concat();
+    let mut words = [&["run", "pfs-levels", "--users=4", "--seconds=0.1"], &SHORT[..]].concat();
+    // There are many.
+    words.retain(|word| *word != "--seconds=0.2");
     assert_ok(&run(&mut lab(folder.path(), &words)));
     let settings = assert_whole(
         folder.path(),
@@ -216,8 +234,8 @@ fn levels_of_the_performance_schema() {
     let apart = settings.iter().filter(|name| name.ends_with("other cores")).count();
     let is_one_core = std::thread::available_parallelism().unwrap().get() == 1;
     assert_eq!(apart, if is_one_core { 0 } else { 6 });
-    for shards in ["1 shard", "8 shards"] {
-        assert_eq!(settings.iter().filter(|name| name.ends_with(shards)).count(), 6, "{shards}");
+    for way in ["1 shard", "8 shards", "8 shards, same cores", "8 shards, client on all"] {
+        assert_eq!(settings.iter().filter(|name| name.ends_with(way)).count(), 6, "{way}");
     }
     assert_nothing_is_left(folder.path());
 }
@@ -257,6 +275,10 @@ fn latches_are_counted_each_second() {
     for kind in [",latch_acquisitions,wait/synch/", ",latch_held_seconds,wait/synch/"] {
         assert!(samples.contains(kind), "no {kind}");
     }
+    for chart in ["acquisitions", "held"] {
+        let classes = series(&text(folder.path(), &format!("latches/read-write-{chart}-1.svg")));
+        assert!(classes.iter().any(|class| class.starts_with("wait/synch/")), "{classes:?}");
+    }
     let cells = csv(&text(folder.path(), "latches/cells.csv"));
     let place = |name: &str| cells[0].iter().position(|head| head == name).unwrap();
     for cell in &cells[1..] {
@@ -271,9 +293,12 @@ fn latches_are_counted_each_second() {
 #[test]
 fn a_terminal_shows_how_far_it_is() {
     let folder = TempDir::new();
-    let words = [&["run", "hot-table", "--users=2"], &SHORT[..]].concat();
+    let own = ["run", "hot-table", "--users=2", "--workload=point-select,stress-read-write"];
+    let words = [&own[..], &SHORT[..]].concat();
     let plain = run(&mut lab(folder.path(), &words));
     assert!(plain.ok && !plain.err.contains("(left "), "{}", plain.err);
+    // What changes rows makes history, which is sampled.
+    assert!(text(folder.path(), "hot-table/samples.csv").contains(",status,trx_rseg_history_len,"));
     let plain = lab(folder.path(), &words);
     let words = std::iter::once(plain.get_program()).chain(plain.get_args());
     let line: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
@@ -382,109 +407,4 @@ fn one_core_skips_what_takes_two() {
         "{md}"
     );
     assert!(md.contains("not measured: there is no setting \"2 cores\""), "{md}");
-}
-
-#[test]
-fn a_full_disk_under_the_report_ends_the_run() {
-    let folder = TempDir::new();
-    let of_experiment = folder.path().join("out/hot-table");
-    std::fs::create_dir_all(&of_experiment).unwrap();
-    // What is written there finds no room.
-    std::os::unix::fs::symlink("/dev/full", of_experiment.join("samples.csv")).unwrap();
-    let words = [&["run", "hot-table", "--users=2"], &SHORT[..]].concat();
-    let answer = run(&mut lab(folder.path(), &words));
-    assert!(!answer.ok && answer.err.contains("samples.csv: No space left"), "{}", answer.err);
-    assert!(text(folder.path(), "report.md").contains("ended early: out/hot-table/samples.csv"));
-    assert_nothing_is_left(folder.path());
-}
-
-/// Begins a run and waits until its first cell is measured.
-fn begun(command: &mut Command, folder: &Path) -> Child {
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let (begin, cells) = (Instant::now(), folder.join("out/hot-table/cells.csv"));
-    while std::fs::read_to_string(&cells).unwrap_or_default().lines().count() < 2 {
-        assert!(begin.elapsed() < LONGEST, "no cell");
-        testkit::pause(20);
-    }
-    child
-}
-
-/// Exit code and standard error of a run that was begun.
-fn ended(mut child: Child) -> (Option<i32>, String) {
-    let begin = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        assert!(begin.elapsed() < LONGEST, "the run does not end");
-        testkit::pause(20);
-    }
-    let output = child.wait_with_output().unwrap();
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-const LONG: [&str; 7] =
-    ["run", "hot-table", "--quick", "--seconds=0.5", "--rounds=500", "--users=2", "--rows=500"];
-
-#[test]
-fn ctrl_c_leaves_a_valid_report_and_no_process() {
-    let folder = TempDir::new();
-    let child = begun(&mut lab(folder.path(), &LONG), folder.path());
-    assert!(testkit::signal(child.id(), "INT"));
-    let (code, error) = ended(child);
-    assert_eq!(code, Some(130), "{error}");
-    let (md, html) = (text(folder.path(), "report.md"), text(folder.path(), "report.html"));
-    assert!(md.contains("ended early: interrupted") && md.contains("| point-select | 2 |"), "{md}");
-    assert!(html.ends_with("</html>\n"));
-    let users = text(folder.path(), "hot-table/point-select-users.svg");
-    assert_eq!(series(&users), ["default".to_string()].into());
-    assert_nothing_is_left(folder.path());
-}
-
-#[test]
-fn a_server_that_runs_already_is_measured_and_its_death_is_told() {
-    let folder = TempDir::new();
-    let mut server = Server::start(folder.path());
-    let before =
-        server.sql("SELECT @@limpid_mdl_fast_path, @@limpid_mdl_hash, @@limpid_instrument_level");
-    let dsn = format!("socket={} name=other", server.socket().display());
-    // Settings that need a start are skipped and named; those of others are set back.
-    let words = [&["run", "shared-counter", "--users=2", "--dsn", &dsn], &SHORT[..]].concat();
-    assert_ok(&run(&mut lab(folder.path(), &words)));
-    let md = text(folder.path(), "report.md");
-    assert!(md.contains("other: with the latch") && md.contains("limpid: with the latch"), "{md}");
-    // What only others have.
-    let userstat = "other: setting \"userstat ON\" skipped: `SET GLOBAL userstat = ON`: 1193";
-    assert!(md.contains(userstat), "{md}");
-    assert_eq!(server.sql("SELECT @@limpid_grant_lock"), "0");
-    let after =
-        server.sql("SELECT @@limpid_mdl_fast_path, @@limpid_mdl_hash, @@limpid_instrument_level");
-    assert_eq!(before, after);
-    let words = [&LONG[..], &["--dsn", &dsn]].concat();
-    let child = begun(&mut lab(folder.path(), &words), folder.path());
-    server.kill();
-    let (code, error) = ended(child);
-    assert_eq!(code, Some(1), "{error}");
-    assert!(error.contains("2013") || error.contains("2002"), "{error}");
-    assert!(text(folder.path(), "report.md").contains("ended early"));
-    assert_nothing_is_left(folder.path());
-}
-
-#[test]
-fn what_a_peer_does_not_have_or_let_is_named() {
-    let folder = TempDir::new();
-    let server = Server::start(folder.path());
-    server.sql("CREATE USER asker; GRANT ALL ON limpid_lab.* TO asker");
-    let dsn = format!("socket={} user=asker name=other", server.socket().display());
-    let words = [&["run", "table-cache", "--users=4", "--dsn", &dsn], &SHORT[..]].concat();
-    assert_ok(&run(&mut lab(folder.path(), &words)));
-    let md = text(folder.path(), "report.md");
-    for said in [
-        "other: setting \"16 instances, shared\" skipped: it is set at a start, and this server runs already",
-        "other: sampling by `SELECT EVENT_NAME, COUNT_STAR, ",
-        "other: sampling by `SELECT EVENT_NAME, ACQUISITIONS, ",
-        "1142 (42000)",
-        "other: as it is",
-    ] {
-        assert!(md.contains(said), "{said}: {md}");
-    }
-    drop(server);
-    assert_nothing_is_left(folder.path());
 }

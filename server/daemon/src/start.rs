@@ -47,7 +47,8 @@ pub fn main(args: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if options.version {
-        print(&format!("limpid  Ver {VERSION} for Linux on {}\n", std::env::consts::ARCH));
+        let machine = std::env::consts::ARCH;
+        print(&format!("limpid  Ver {VERSION} for Linux on {machine} ({})\n", comment()));
         return ExitCode::SUCCESS;
     }
     signal::block();
@@ -62,6 +63,12 @@ pub fn main(args: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What this is, and the commit that it was built from, where `LIMPID_COMMIT` named that to the compiler.
+fn comment() -> String {
+    let commit = option_env!("LIMPID_COMMIT").filter(|commit| !commit.is_empty());
+    commit.map_or_else(|| "Limpid".into(), |commit| format!("Limpid, commit {commit}"))
 }
 
 fn fail_plainly(text: &str) -> ExitCode {
@@ -311,6 +318,7 @@ fn make_globals(options: &Options, places: &Places) -> Result<(Globals, usize), 
     given.extend([
         text("version", VERSION),
         text("innodb_version", VERSION),
+        text("version_comment", &comment()),
         text("version_compile_machine", std::env::consts::ARCH),
         text("datadir", &format!("{}/", absolute.display())),
         text("socket", &shown(&places.socket).display().to_string()),

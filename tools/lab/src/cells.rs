@@ -1,7 +1,8 @@
 //! Runs an experiment of cells: servers and columns first, then rounds.
 //!
-//! 1. Rounds go A B B A: each second one backwards through the settings, at each level of users. 2. Whatever ends a run early leaves
-//! the cells that are whole, and the reason. 3. A setting that a server does not have is skipped and named, on that server.
+//! 1. Rounds go A B B A: each second one backwards through the settings, at each level of users. 2. Workloads take turns in the rounds;
+//! one that changes how many rows there are waits for all rounds of the others. 3. Whatever ends a run early leaves the cells that are
+//! whole, and the reason. 4. A setting that a server does not have is skipped and named, on that server.
 
 use crate::beside::{Beside, Others};
 use crate::data::Wanted;
@@ -15,12 +16,13 @@ use crate::progress::Progress;
 use crate::report::csv::Csv;
 use crate::sampler::{Growth, Sampler};
 use crate::server::{Server, Subject};
+use crate::workload::Workload;
 use crate::{interrupt, sysbench};
 use client::Client;
 
 /// Instruments that count waits: those that are on, and here all of them.
 const INSTRUMENTS: &str = "SELECT NAME FROM performance_schema.setup_instruments \
-    WHERE ENABLED = 'YES' OR @@version_comment = 'Limpid'";
+    WHERE ENABLED = 'YES' OR @@version_comment LIKE 'Limpid%'";
 /// A server has no variable of this name.
 const UNKNOWN_VARIABLE: u16 = 1193;
 
@@ -45,6 +47,7 @@ struct Run<'a> {
     plan: &'a Plan,
     cells: &'static Cells,
     progress: &'a Progress,
+    workloads: Vec<Workload>,
     servers: Vec<Started>,
     plots: Vec<Plot>,
     wanted: Wanted,
@@ -61,20 +64,18 @@ pub fn run(
     csv: &mut Csv,
     progress: &Progress,
 ) -> Result<(), String> {
-    let wanted = Wanted {
-        tables: cells.tables,
-        rows: plan.rows(cells),
-        stress: plan.workloads(cells).iter().any(|workload| workload.is_stress()),
-    };
-    let mut run = Run { plan, cells, progress, servers: Vec::new(), plots: Vec::new(), wanted };
-    outcome.workloads = plan.workloads(cells).iter().map(|workload| workload.name()).collect();
+    let workloads = plan.workloads(cells);
+    let wanted = Wanted::of(cells.tables, plan.rows(cells), &workloads);
+    outcome.workloads = workloads.iter().map(|workload| workload.name()).collect();
+    let (servers, plots) = (Vec::new(), Vec::new());
+    let mut run = Run { plan, cells, progress, workloads, servers, plots, wanted };
     run.columns(outcome)?;
     if run.plots.is_empty() {
         return Err("no setting of it can be had".into());
     }
     let went = run.rounds(outcome, csv);
     for started in &run.servers {
-        for (sql, why) in &started.sampler.refused {
+        for (sql, why) in started.sampler.skipped.told() {
             outcome.skip(format!("{}: sampling by `{sql}` skipped: {why}", started.subject));
         }
     }
@@ -119,6 +120,7 @@ impl Run<'_> {
         setting: Setting,
         outcome: &mut Outcome,
     ) -> Result<(), String> {
+        let setting = setting.with_quick(self.plan.quick);
         let setting = Setting { pin: self.plan.pin.unwrap_or(setting.pin), ..setting };
         let (name, skipped) =
             (subject.name(), format!("{}: setting {:?} skipped", subject.name(), setting.name));
@@ -194,23 +196,16 @@ impl Run<'_> {
 
     fn rounds(&mut self, outcome: &mut Outcome, csv: &mut Csv) -> Result<(), String> {
         let users = self.plan.users(self.cells);
-        let workloads = self.plan.workloads(self.cells).len();
-        let steps = users.len() * workloads * self.plots.len() * self.plan.rounds as usize;
+        let steps =
+            users.len() * self.workloads.len() * self.plots.len() * self.plan.rounds as usize;
         self.progress.expect(steps as u64);
-        for round in 1..=self.plan.rounds {
-            for workload in 0..workloads {
-                for users in &users {
-                    let mut order: Vec<usize> = (0..self.plots.len()).collect();
-                    if round % 2 == 0 {
-                        order.reverse();
-                    }
-                    for column in order {
-                        let cell =
-                            Cell { column, workload, users: *users, round, ..Cell::default() };
-                        let cell = self.cell(cell, outcome)?;
-                        csv.cell(outcome, &cell)?;
-                        outcome.cells.push(cell);
-                        self.progress.step();
+        for together in in_turns(&self.workloads) {
+            for round in 1..=self.plan.rounds {
+                for workload in &together {
+                    for users in &users {
+                        let (workload, users) = (*workload, *users);
+                        let cell = Cell { workload, users, round, ..Cell::default() };
+                        self.settings(&cell, outcome, csv)?;
                     }
                 }
             }
@@ -218,10 +213,30 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// A cell of each setting, like this one.
+    fn settings(
+        &mut self,
+        like: &Cell,
+        outcome: &mut Outcome,
+        csv: &mut Csv,
+    ) -> Result<(), String> {
+        let mut order: Vec<usize> = (0..self.plots.len()).collect();
+        if like.round.is_multiple_of(2) {
+            order.reverse();
+        }
+        for column in order {
+            let cell = self.cell(Cell { column, ..like.clone() }, outcome)?;
+            csv.cell(outcome, &cell)?;
+            outcome.cells.push(cell);
+            self.progress.step();
+        }
+        Ok(())
+    }
+
     /// Measures one cell.
     fn cell(&mut self, mut cell: Cell, outcome: &Outcome) -> Result<Cell, String> {
         let label = &outcome.columns[cell.column].label;
-        let workload = self.plan.workloads(self.cells)[cell.workload];
+        let workload = self.workloads[cell.workload];
         self.progress.say(&format!(
             "{label}, {}, {} users, round {}",
             workload.name(),
@@ -240,6 +255,7 @@ impl Run<'_> {
         {
             pin::pin_process(pid, &cores.server)?;
         }
+        let age = setting.beside.age(self.plan.quick);
         let load = Load {
             dsn: server.dsn.clone(),
             workload,
@@ -247,14 +263,17 @@ impl Run<'_> {
             wanted: self.wanted,
             seed: self.plan.seed + u64::from(cell.round),
             cores: cores.client,
-            warm_up: self.plan.warm_up,
+            warm_up: self.plan.warm_up.max(age.unwrap_or_default()),
             length: self.plan.length,
         };
-        let (mut samples, mut others) = (Vec::new(), Ok(None));
+        let begin = || setting.beside.begin(&load.dsn, server.pid, load.length);
+        let (mut samples, mut others) = (Vec::new(), age.map_or(Ok(None), |_| begin()));
         let mut tick = |counts| {
             if samples.is_empty() {
                 sampler.begin();
-                others = setting.beside.begin(&load.dsn, server.pid, load.length);
+                if age.is_none() {
+                    others = begin();
+                }
             }
             samples.push(sampler.sample(counts));
         };
@@ -275,6 +294,13 @@ impl Run<'_> {
         cell.seconds = samples.windows(2).map(|pair| Growth::between(&pair[0], &pair[1])).collect();
         Ok(cell)
     }
+}
+
+/// Workloads by place, as they take turns in the rounds: those that leave as many rows as there were together, each of the others alone.
+fn in_turns(workloads: &[Workload]) -> Vec<Vec<usize>> {
+    let (others, together): (Vec<usize>, Vec<usize>) =
+        (0..workloads.len()).partition(|place| workloads[*place].changes_rows());
+    std::iter::once(together).chain(others.into_iter().map(|place| vec![place])).collect()
 }
 
 /// Does what a setting says; the inner error is what the server does not have.
@@ -355,6 +381,13 @@ mod tests {
         let def = cells.settings.iter().find(|s| s.name == "def").unwrap();
         assert!(is_for(without, &bare) && !is_for(without, &own));
         assert!(!is_for(def, &bare) && is_for(def, &own));
+    }
+
+    #[test]
+    fn what_changes_how_many_rows_there_are_comes_last() {
+        use Workload::{Delete, Insert, PointSelect, ReadWrite};
+        let turns = in_turns(&[Insert, PointSelect, Delete, ReadWrite]);
+        assert_eq!(turns, [vec![1, 3], vec![0], vec![2]]);
     }
 
     #[test]

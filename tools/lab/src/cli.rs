@@ -85,6 +85,28 @@ pub struct How {
     seed: u64,
 }
 
+/// The command line as reports have it: words with blanks in quotes, passwords hidden.
+pub fn shown(arguments: &[String]) -> String {
+    let shown = arguments.iter().map(|argument| {
+        let words: Vec<String> = argument.split_whitespace().map(hidden).collect();
+        match words.len() {
+            1 => words.concat(),
+            _ => format!("\"{}\"", words.join(" ")),
+        }
+    });
+    std::iter::once("limpid lab".to_string()).chain(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// A field of a DSN, which `--dsn=` may stand before.
+fn hidden(word: &str) -> String {
+    match word.split_once("password=") {
+        Some((before, _)) if before.is_empty() || before.ends_with('=') => {
+            format!("{before}password=***")
+        }
+        _ => word.to_string(),
+    }
+}
+
 /// Seconds with a point, up to a day.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "no number of seconds")?;
@@ -98,7 +120,7 @@ impl How {
     /// The plan of these words.
     ///
     /// # Errors
-    /// This executable cannot be found; nothing would be measured.
+    /// This executable cannot be found; nothing would be measured; two that are have one name.
     pub fn plan(&self, command: String) -> Result<Plan, String> {
         let or = |given: Option<Duration>, whole: f64, quick: f64| {
             given.unwrap_or(Duration::from_secs_f64(if self.quick { quick } else { whole }))
@@ -112,6 +134,12 @@ impl How {
             subjects.insert(0, Subject::Binary { name: "limpid".into(), path });
         }
         subjects.extend(self.dsns.iter().cloned().map(Subject::Peer));
+        let mut names: Vec<String> = subjects.iter().map(Subject::name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let name = &pair[0];
+            return Err(format!("two are called {name:?}: NAME=PATH and name= tell them apart"));
+        }
         let mut users = self.users.clone();
         users.iter_mut().for_each(|users| {
             users.sort_unstable();
@@ -163,6 +191,34 @@ mod tests {
             ["limpid", "bare", "m"],
             "a build of its own leaves this executable to be measured"
         );
+    }
+
+    #[test]
+    fn what_is_measured_has_a_name_of_its_own() {
+        let words = ["limpid lab", "all", "--dsn", "socket=/a", "--dsn", "socket=/b"];
+        let What::All { how } = Cli::try_parse_from(words).unwrap().what else { panic!("all") };
+        let why = how.plan(String::new()).unwrap_err();
+        assert!(why.contains("\"peer\""), "{why}");
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let of = |arguments: &[&str]| {
+            shown(&arguments.iter().map(|a| (*a).to_string()).collect::<Vec<_>>())
+        };
+        let dsn = "socket=/s  user=probe password=sesame\tname=m";
+        let hides = "socket=/s user=probe password=*** name=m";
+        assert_eq!(
+            of(&["run", "cores", "--dsn", dsn]),
+            format!("limpid lab run cores --dsn \"{hides}\"")
+        );
+        let one = format!("--dsn={dsn}");
+        assert_eq!(of(&[one.as_str()]), format!("limpid lab \"--dsn={hides}\""));
+        assert_eq!(
+            of(&["--dsn=password=open=sesame host=h"]),
+            "limpid lab \"--dsn=password=*** host=h\""
+        );
+        assert_eq!(of(&["all", "--users=1,8"]), "limpid lab all --users=1,8");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<()
         }
         progress.expect(TABLES.len() as u64);
         progress.say(&format!("{name}: start under callgrind"));
-        let wanted = Wanted { tables: TABLES[TABLES.len() - 1], rows: ROWS, stress: false };
+        let wanted = Wanted::of(TABLES[TABLES.len() - 1], ROWS, &[]);
         let mut counted = Counted::start(subject, &plan.scratch.join("locks"), &[], wanted)?;
         let told = |e: Failure| format!("{name}: {e}");
         let mut client = counted.server.connect()?;

@@ -211,7 +211,7 @@ totals: 230
 
     #[test]
     fn a_server_that_runs_already_is_not_counted() {
-        let wanted = Wanted { tables: 1, rows: 1, stress: false };
+        let wanted = Wanted::of(1, 1, &[]);
         let peer = Subject::Peer(client::Dsn::at("/nowhere/s.sock"));
         assert!(Counted::start(&peer, Path::new("/nowhere"), &[], wanted).is_err());
     }

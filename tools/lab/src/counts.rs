@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::server::{Server, Subject};
 use crate::workload::{User, Workload};
-use crate::{counted, functions, interrupt, pin, trace};
+use crate::{counted, functions, interrupt, pin, report, trace};
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,7 +66,8 @@ impl Case<'_> {
             return Ok(Err(why));
         }
         let shape = [self.wanted.tables, self.wanted.rows];
-        User::new(server.connect()?, self.workload, shape, seed).map(Ok).map_err(|e| self.told(&e))
+        let user = User::new(server.connect()?, self.workload, 0, shape, seed);
+        user.map(Ok).map_err(|e| self.told(&e))
     }
 
     fn told(&self, failure: &client::Failure) -> String {
@@ -101,8 +102,7 @@ pub fn run(
         }
         for setting in cells.settings.iter().filter(|setting| is_for(setting, subject)) {
             for workload in plan.workloads(cells) {
-                let stress = workload.is_stress();
-                let wanted = Wanted { tables: cells.tables, rows: ROWS, stress };
+                let wanted = Wanted::of(cells.tables, ROWS, &[workload]);
                 let case = Case { subject, setting: *setting, workload, wanted };
                 progress.say(&format!("{}: counts", case.words()));
                 let mut found = case.nothing();
@@ -178,7 +178,7 @@ fn write_csv(table: &Table, path: &Path) -> Result<(), String> {
     // Names of settings may have commas.
     let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
     let text = lines.map(|line| line.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n");
-    std::fs::write(path, text.collect::<String>()).map_err(|e| format!("{}: {e}", path.display()))
+    report::write(path, &text.collect::<String>())
 }
 
 /// Instructions and allocations of a query; the inner error is what this build does not have.

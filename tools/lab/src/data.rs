@@ -1,9 +1,9 @@
-//! The tables that load runs over: sysbench's, and our rendition of dbStress's.
+//! The tables that load runs over: sysbench's, our rendition of dbStress's, a queue.
 //!
 //! Names, columns and rows are those of sysbench's own `prepare`, so either driver runs over them. dbStress's column lists are
 //! ours: those of the original are not published.
 
-use crate::workload::HISTORY_ROWS;
+use crate::workload::{HISTORY_ROWS, Workload};
 use client::{Client, Failure};
 use std::fmt::Write;
 use stdx::rng::Rng;
@@ -12,6 +12,8 @@ use stdx::rng::Rng;
 pub const SCHEMA: &str = "limpid_lab";
 /// Rows of one INSERT.
 const BATCH_ROWS: u32 = 1_000;
+/// Jobs in a queue before anybody puts or takes one.
+const JOBS: u64 = 1_000;
 /// Sections of dbStress, and kinds of events.
 const SECTIONS: u64 = 260;
 const ZONES: u64 = 26;
@@ -31,6 +33,11 @@ pub fn text(rng: &mut Rng, into: &mut String) {
     }
 }
 
+/// Writes the name of one of dbStress's objects, from 0.
+pub fn object(number: u64, into: &mut String) {
+    let _infallible = write!(into, "{number:010}");
+}
+
 /// What is in the tables that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
@@ -40,6 +47,16 @@ pub struct Wanted {
     pub rows: u32,
     /// dbStress's tables as well.
     pub stress: bool,
+    /// A queue as well.
+    pub queue: bool,
+}
+
+impl Wanted {
+    /// sysbench's tables, and those that some workloads have for themselves.
+    pub fn of(tables: u32, rows: u32, workloads: &[Workload]) -> Wanted {
+        let stress = workloads.iter().any(|workload| workload.is_stress());
+        Wanted { tables, rows, stress, queue: workloads.contains(&Workload::Queue) }
+    }
 }
 
 /// Makes the tables anew; whatever was in the schema is gone. `told` hears of each INSERT.
@@ -68,6 +85,9 @@ pub fn make(client: &mut Client, wanted: Wanted, told: &mut dyn FnMut()) -> Resu
     if wanted.stress {
         stress(client, u64::from(wanted.rows), told)?;
     }
+    if wanted.queue {
+        queue(client, told)?;
+    }
     Ok(())
 }
 
@@ -76,10 +96,10 @@ fn stress(client: &mut Client, objects: u64, told: &mut dyn FnMut()) -> Result<(
     for sql in [
         "CREATE TABLE zone (ref CHAR(2) PRIMARY KEY, name CHAR(40) NOT NULL)",
         "CREATE TABLE section (ref CHAR(3) PRIMARY KEY, ref_zone CHAR(2) NOT NULL, name CHAR(40) NOT NULL, KEY (ref_zone))",
-        "CREATE TABLE stat (ref CHAR(4) PRIMARY KEY, name CHAR(40) NOT NULL)",
-        "CREATE TABLE object (ref INT PRIMARY KEY, ref_section CHAR(3) NOT NULL, name CHAR(40) NOT NULL, note CHAR(100), \
+        "CREATE TABLE stat (ref CHAR(3) PRIMARY KEY, name CHAR(40) NOT NULL)",
+        "CREATE TABLE object (ref CHAR(10) PRIMARY KEY, ref_section CHAR(3) NOT NULL, name CHAR(40) NOT NULL, note CHAR(100), \
          create_date DATETIME NOT NULL, last_update DATETIME, KEY (ref_section))",
-        "CREATE TABLE history (ref_object INT NOT NULL, horder INT NOT NULL, ref_stat CHAR(4) NOT NULL, \
+        "CREATE TABLE history (ref_object CHAR(10) NOT NULL, horder INT NOT NULL, ref_stat CHAR(3) NOT NULL, \
          begin_date DATETIME NOT NULL, end_date DATETIME, note CHAR(100), PRIMARY KEY (ref_object, horder), KEY (ref_stat))",
     ] {
         client.run(sql)?;
@@ -92,15 +112,30 @@ fn stress(client: &mut Client, objects: u64, told: &mut dyn FnMut()) -> Result<(
         let _infallible = write!(row, "('{n:03}','Z{zone}','section {n}')");
     })?;
     batches(client, "INSERT INTO stat VALUES ", STATS, told, |n, row| {
-        let _infallible = write!(row, "('S{n:02}','event {n}')");
+        let _infallible = write!(row, "('{n:03}','event {n}')");
     })?;
     batches(client, "INSERT INTO object VALUES ", objects, told, |n, row| {
         let section = n % SECTIONS;
-        let _infallible = write!(row, "({n},'{section:03}','object {n}','a note',NOW(),NULL)");
+        row.push_str("('");
+        object(n, row);
+        let _infallible = write!(row, "','{section:03}','object {n}','a note',NOW(),NULL)");
     })?;
     batches(client, "INSERT INTO history VALUES ", objects * HISTORY_ROWS, told, |n, row| {
-        let (object, order, stat) = (n / HISTORY_ROWS, n % HISTORY_ROWS, n % STATS);
-        let _infallible = write!(row, "({object},{order},'S{stat:02}',NOW(),NOW(),'a note')");
+        let (order, stat) = (n % HISTORY_ROWS, n % STATS);
+        row.push_str("('");
+        object(n / HISTORY_ROWS, row);
+        let _infallible = write!(row, "',{order},'{stat:03}',NOW(),NOW(),'a note')");
+    })
+}
+
+/// A table that is a queue: jobs by the order in which they came.
+fn queue(client: &mut Client, told: &mut dyn FnMut()) -> Result<(), Failure> {
+    client.run(
+        "CREATE TABLE queue (id BIGINT AUTO_INCREMENT PRIMARY KEY, made INT NOT NULL, job VARCHAR(120) NOT NULL, \
+         KEY made (made))",
+    )?;
+    batches(client, "INSERT INTO queue (made, job) VALUES ", JOBS, told, |_, row| {
+        row.push_str("(0,REPEAT('j',100))");
     })
 }
 
@@ -139,5 +174,8 @@ mod tests {
         assert_eq!(c.len(), 119);
         assert_eq!(c.split('-').count(), 10);
         assert!(c.split('-').all(|group| group.len() == 11));
+        c.clear();
+        object(99_999, &mut c);
+        assert_eq!(c, "0000099999", "as long as the column");
     }
 }

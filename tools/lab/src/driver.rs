@@ -270,7 +270,8 @@ fn user(
 fn begin_user(load: &Load, number: usize) -> Result<User, Failure> {
     let seed = load.seed.wrapping_mul(1 << 20).wrapping_add(number as u64);
     let client = Client::connect(&load.dsn)?;
-    User::new(client, load.workload, [load.wanted.tables, load.wanted.rows], seed)
+    let shape = [load.wanted.tables, load.wanted.rows];
+    User::new(client, load.workload, number, shape, seed)
 }
 
 fn work(mut user: User, shared: &Shared, number: usize) -> Result<Times, Failure> {
@@ -319,7 +320,7 @@ mod tests {
             dsn: Dsn::at("/nowhere/s.sock"),
             workload: Workload::PointSelect,
             users: 3,
-            wanted: Wanted { tables: 1, rows: 1, stress: false },
+            wanted: Wanted::of(1, 1, &[]),
             seed: 1,
             cores: pin::available(),
             warm_up: Duration::ZERO,

@@ -236,16 +236,28 @@ fn work<L: Latch>(
 /// Rates by mix, kind, threads and round.
 type Rates = Vec<Vec<Vec<Vec<f64>>>>;
 
-/// Runs all kinds in rounds.
+/// Runs all kinds in rounds; those before a failure are told.
 ///
 /// # Errors
 /// An interrupt; a latch that is none.
 pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<(), String> {
     let usual = if plan.quick { &THREADS_QUICK[..] } else { &THREADS };
     let threads = plan.users.clone().unwrap_or_else(|| usual.to_vec());
-    let length = (plan.length / 4).min(LENGTH_MAX).max(Duration::from_millis(20));
     progress.expect(u64::from(plan.rounds) * (MIXES.len() * KINDS.len() * threads.len()) as u64);
     let mut rates: Rates = vec![vec![vec![Vec::new(); threads.len()]; KINDS.len()]; MIXES.len()];
+    let went = rounds(plan, &threads, &mut rates, progress);
+    tell(outcome, &threads, &rates);
+    went
+}
+
+/// All rounds, each second one backwards.
+fn rounds(
+    plan: &Plan,
+    threads: &[u32],
+    rates: &mut Rates,
+    progress: &Progress,
+) -> Result<(), String> {
+    let length = (plan.length / 4).min(LENGTH_MAX).max(Duration::from_millis(20));
     for round in 1..=plan.rounds {
         for (mix, (name, writes)) in MIXES.iter().enumerate() {
             for (level, threads) in threads.iter().enumerate() {
@@ -272,7 +284,6 @@ pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<()
             }
         }
     }
-    tell(outcome, &threads, &rates);
     Ok(())
 }
 

@@ -39,7 +39,7 @@ mod workload;
 
 use clap::Parser;
 use cli::{Cli, What};
-use experiments::{Experiment, Kind, Program};
+use experiments::{Experiment, Kind, Measure, Program};
 use machine::Machine;
 use outcome::Outcome;
 use plan::{Driver, Plan};
@@ -49,7 +49,7 @@ use report::csv::Csv;
 use rustix::process::{Resource, Rlimit};
 use server::Subject;
 use std::io::Write;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 /// What was asked for is not there, or is no option.
 const USAGE: u8 = 2;
@@ -57,6 +57,8 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 1;
 /// Files that this process and a server with 1,024 users have open.
 const FILES: u64 = 65_536;
+/// Files of a process besides one for each user.
+const FILES_BESIDES: u64 = 256;
 
 /// Runs `limpid lab` with the arguments that follow these words. Exit code 0; 1 when an experiment ended early or the report could not
 /// be written; 2 for wrong arguments and experiments that are not there; 130 after Ctrl-C.
@@ -69,8 +71,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
             return ExitCode::from(e.exit_code() as u8);
         }
     };
-    let command = format!("limpid lab {}", arguments.join(" "));
-    ExitCode::from(answer(&cli, command))
+    ExitCode::from(answer(&cli, cli::shown(arguments)))
 }
 
 /// Does what is asked for; the exit code.
@@ -152,9 +153,11 @@ fn list() -> String {
 /// Runs experiments one after another, and writes the report after each.
 fn run(plan: &Plan, chosen: &[&'static Experiment]) -> Result<(), String> {
     interrupt::listen().map_err(|e| format!("a thread for signals: {e}"))?;
-    // With fewer files large levels of users fail, and say so.
+    // With fewer files large levels of users are refused.
     let _fewer = rustix::process::setrlimit(Resource::Nofile, more_files());
     let machine = Machine::here();
+    let builds: Vec<(String, String)> =
+        plan.subjects.iter().map(|subject| (subject.name(), subject.build())).collect();
     let mut outcomes = Vec::new();
     let progress = Progress::new(0);
     let _scratch = Scratch(plan);
@@ -168,8 +171,8 @@ fn run(plan: &Plan, chosen: &[&'static Experiment]) -> Result<(), String> {
         failed.extend(outcome.ended.iter().map(|why| format!("{}: {why}", experiment.name)));
         judge(plan, &mut outcome);
         outcomes.push(outcome);
-        let (date, commit) = (date(), commit());
-        report::write_all(&Report { plan, machine: &machine, outcomes: &outcomes, date, commit })?;
+        let (machine, outcomes, builds, date) = (&machine, &outcomes[..], &builds[..], date());
+        report::write_all(&Report { plan, machine, outcomes, date, builds })?;
         if interrupt::is_asked() {
             break;
         }
@@ -189,6 +192,7 @@ fn one(
     match &outcome.experiment.kind {
         Kind::Cells(cells) => {
             let mut csv = Csv::open(folder)?;
+            has_files(plan.users(cells).into_iter().max().unwrap_or(0))?;
             if plan.rounds > 0 {
                 cells::run(plan, cells, outcome, &mut csv, progress)?;
             }
@@ -209,12 +213,17 @@ fn judge(plan: &Plan, outcome: &mut Outcome) {
     if plan.workloads.is_some() || plan.rounds == 0 {
         return;
     }
+    let has_peer = plan.subjects.iter().any(|subject| matches!(subject, Subject::Peer(_)));
     for subject in &plan.subjects {
         let name = subject.name();
         if cells::is_build(&name) {
             continue;
         }
         for check in cells.checks {
+            // The literature's rows say what they lack.
+            if check.row == 0 && !has_peer && matches!(check.measure, Measure::BesidePeer(..)) {
+                continue;
+            }
             let finding = verdict::judge(outcome, check, &name);
             if matches!(subject, Subject::Binary { .. }) || finding.estimate.is_some() {
                 outcome.findings.push(finding);
@@ -238,17 +247,21 @@ fn more_files() -> Rlimit {
     Rlimit { current: Some(limit.current.map_or(wanted, |now| now.max(wanted))), ..limit }
 }
 
+/// Whether this process, and a server that it starts, may open a file for each user.
+fn has_files(users: u32) -> Result<(), String> {
+    let wanted = u64::from(users) + FILES_BESIDES;
+    match rustix::process::getrlimit(Resource::Nofile).current {
+        Some(limit) if limit < wanted => Err(format!(
+            "{users} users take {wanted} open files, and {limit} are allowed here (ulimit -n)"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Now, as text in UTC.
 fn date() -> String {
     let seconds = host::clock::unix_micros() / 1_000_000;
     let (year, month, day) = host::clock::date_of(seconds / 86_400);
     let (hour, minute) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-/// The commit of the checkout that this is run in; empty where it is none.
-fn commit() -> String {
-    let described = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-    let text = described.ok().filter(|output| output.status.success()).map(|output| output.stdout);
-    text.map_or_else(String::new, |text| String::from_utf8_lossy(&text).trim().to_string())
 }

@@ -58,7 +58,7 @@ const LAST_WORK: u32 = 10;
 const CALLS_QUICK: u32 = 150;
 const CALLS_SHORT: u32 = 40;
 
-/// Runs all cases in rounds, each second one backwards.
+/// Runs all cases in rounds; those before an interrupt are told.
 ///
 /// # Errors
 /// An interrupt.
@@ -70,6 +70,20 @@ pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<()
     };
     progress.expect(u64::from(plan.rounds) * CASES.len() as u64);
     let mut seconds: [Vec<f64>; CASES.len()] = Default::default();
+    let went = rounds(plan, calls, &mut seconds, progress);
+    if seconds.iter().any(|of| !of.is_empty()) {
+        tell(outcome, &seconds, calls);
+    }
+    went
+}
+
+/// All rounds, each second one backwards.
+fn rounds(
+    plan: &Plan,
+    calls: u32,
+    seconds: &mut [Vec<f64>],
+    progress: &Progress,
+) -> Result<(), String> {
     for round in 1..=plan.rounds {
         let mut order: Vec<usize> = (0..CASES.len()).collect();
         if round % 2 == 0 {
@@ -84,7 +98,6 @@ pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<()
             progress.step();
         }
     }
-    tell(outcome, &seconds, calls);
     Ok(())
 }
 

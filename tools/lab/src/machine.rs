@@ -90,20 +90,42 @@ impl Spent {
     }
 }
 
-/// Context switches of a process's threads that are there: own wish, and others'. Looks at each thread.
-pub fn context_switches(pid: u32) -> Option<[f64; 2]> {
-    let tasks = Path::new("/proc").join(pid.to_string()).join("task");
-    let mut sums = [0.0; 2];
-    for task in std::fs::read_dir(tasks).ok()?.flatten() {
-        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
-        for (sum, key) in
-            sums.iter_mut().zip(["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"])
-        {
-            let line = status.lines().find_map(|line| line.strip_prefix(key));
-            *sum += line.and_then(|v| v.trim().parse::<f64>().ok()).unwrap_or(0.0);
+/// The server's thread that samples sessions, as the system names it.
+const SESSION_SAMPLER: &str = "session_sampler";
+
+/// What those threads of a process have done that are there.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Threads {
+    /// Context switches: own wish, and others'.
+    pub switches: [f64; 2],
+    /// Seconds of processor of the thread that samples sessions; `None` where there is none.
+    pub session_sampler_s: Option<f64>,
+}
+
+impl Threads {
+    /// Looks at each thread of a process; `None` when it is gone.
+    pub fn of(pid: u32) -> Option<Threads> {
+        let tasks = Path::new("/proc").join(pid.to_string()).join("task");
+        let mut threads = Threads::default();
+        for task in std::fs::read_dir(tasks).ok()?.flatten() {
+            let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key));
+            let number = |key: &str| field(key).and_then(|v| v.trim().parse::<f64>().ok());
+            threads.switches[0] += number("voluntary_ctxt_switches:").unwrap_or(0.0);
+            threads.switches[1] += number("nonvoluntary_ctxt_switches:").unwrap_or(0.0);
+            if field("Name:").is_some_and(|name| name.trim() == SESSION_SAMPLER) {
+                let spent = std::fs::read_to_string(task.path().join("schedstat"));
+                let spent_s = spent.ok().as_deref().and_then(processor_s).unwrap_or(0.0);
+                *threads.session_sampler_s.get_or_insert(0.0) += spent_s;
+            }
         }
+        Some(threads)
     }
-    Some(sums)
+}
+
+/// Seconds of processor in a `schedstat`, which begins with their nanoseconds.
+fn processor_s(schedstat: &str) -> Option<f64> {
+    Some(schedstat.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
 /// Resident memory of a process, in MiB.
@@ -123,8 +145,24 @@ mod tests {
         assert!(machine.kernel.starts_with("Linux") && machine.cores > 0, "{machine:?}");
         let own = std::process::id();
         assert!(Spent::of(own).is_some_and(|spent| spent.cpu_s() >= 0.0));
-        assert!(context_switches(own).is_some() && resident_mib(own).is_some_and(|m| m > 0.5));
+        assert!(Threads::of(own).is_some() && resident_mib(own).is_some_and(|m| m > 0.5));
         // No process has number 0.
-        assert_eq!(Spent::of(0), None);
+        assert_eq!((Spent::of(0), Threads::of(0)), (None, None));
+    }
+
+    #[test]
+    fn a_thread_is_found_by_its_name() {
+        let own = std::process::id();
+        let sampler_s = || Threads::of(own).and_then(|threads| threads.session_sampler_s);
+        assert_eq!(sampler_s(), None);
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let thread = host::thread::spawn(SESSION_SAMPLER, move || {
+            ready.send(()).is_ok() && ends.recv().is_err()
+        });
+        assert!(is_ready.recv().is_ok() && sampler_s().is_some());
+        drop(end);
+        assert!(thread.unwrap().join().unwrap());
+        assert_eq!(processor_s("2000000 15 3"), Some(0.002));
     }
 }

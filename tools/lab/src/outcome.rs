@@ -142,6 +142,16 @@ pub struct Described {
     pub instruments: Vec<String>,
 }
 
+impl Described {
+    /// It is one of ours, not another that speaks the protocol.
+    pub fn is_limpid(&self) -> bool {
+        let is_it = |(name, value): &(String, String)| {
+            name == "version_comment" && value.starts_with("Limpid")
+        };
+        self.variables.iter().any(is_it)
+    }
+}
+
 /// What came of an experiment.
 #[derive(Debug, Clone)]
 pub struct Outcome {

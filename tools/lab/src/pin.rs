@@ -15,6 +15,8 @@ pub enum Pin {
     Same,
     /// The server on the first half, the client on the others.
     Apart,
+    /// The server on the first half, the client on all.
+    Half,
     /// The server on the first so many, the client on all.
     #[value(skip)]
     First(u32),
@@ -53,6 +55,7 @@ impl Pin {
                 Err("client and server apart takes two cores, there is one".into())
             }
             Pin::Apart => Ok(of(&all[..half], &all[half..])),
+            Pin::Half => Ok(of(&all[..half], all)),
             Pin::First(count) if all.len() < count as usize => {
                 Err(format!("it takes {count} cores, this machine has {}", all.len()))
             }
@@ -66,6 +69,7 @@ impl Pin {
             Pin::All => "all cores".into(),
             Pin::Same => "client and server on the first half of the cores".into(),
             Pin::Apart => "server on the first half of the cores, client on the others".into(),
+            Pin::Half => "server on the first half of the cores, client on all".into(),
             Pin::First(count) => format!("server on {count} of the cores, client on all"),
         }
     }
@@ -113,6 +117,8 @@ mod tests {
         assert_eq!(Pin::Same.cores(&[3]).unwrap().client, [3]);
         let apart = Pin::Apart.cores(&[0, 1, 2]).unwrap();
         assert_eq!((apart.server, apart.client), (vec![0, 1], vec![2]));
+        let half = Pin::Half.cores(&[0, 1, 2]).unwrap();
+        assert_eq!((half.server, half.client), (vec![0, 1], vec![0, 1, 2]));
         assert_eq!(Pin::First(1).cores(&[0, 1]).unwrap().server, [0]);
     }
 }

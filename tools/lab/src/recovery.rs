@@ -44,7 +44,7 @@ struct Recovered {
     whole_s: f64,
 }
 
-/// Runs all rounds.
+/// Runs all rounds; what was recovered before one that fails is told.
 ///
 /// # Errors
 /// A server that does not come back; rows that differ afterwards; an interrupt.
@@ -62,17 +62,21 @@ pub fn run(plan: &Plan, outcome: &mut Outcome, progress: &Progress) -> Result<()
         };
         progress.expect(u64::from(plan.rounds) * 2);
         let mut rounds: [Vec<Recovered>; 2] = Default::default();
-        for round in 1..=plan.rounds {
+        let went: Result<(), String> = (1..=plan.rounds).try_for_each(|round| {
             let order = if round % 2 == 1 { [0, 1] } else { [1, 0] };
-            for place in order {
+            order.into_iter().try_for_each(|place| {
                 let mib = if place == 0 { n } else { TIMES * n };
                 progress.say(&format!("{name}: recovery of {mib} MiB of redo, round {round}"));
                 let options = Options { plan, name, mib };
                 rounds[place].push(recover(&options, path, outcome)?);
                 progress.step();
-            }
+                Ok(())
+            })
+        });
+        if rounds.iter().any(|of| !of.is_empty()) {
+            tell(outcome, name, n, &rounds);
         }
-        tell(outcome, name, n, &rounds);
+        went?;
     }
     Ok(())
 }
@@ -94,7 +98,7 @@ fn recover(
     let mut server =
         Server::start(binary, &folder, &OPTIONS).map_err(|e| format!("{name}: {e}"))?;
     let rows = if plan.quick { 10_000 } else { 50_000 };
-    server.fill(Wanted { tables: TABLES, rows, stress: false }, &mut || ())?;
+    server.fill(Wanted::of(TABLES, rows, &[]), &mut || ())?;
     let mut client = server.connect()?;
     let told = |e: client::Failure| format!("{name}: {e}");
     if outcome.servers.iter().all(|known| known.name != *name) {
@@ -137,6 +141,9 @@ fn recover(
     while state.text(0, 0) != "done" {
         if begin.elapsed() > LONGEST {
             return Err(format!("{name}: not recovered within {LONGEST:?}"));
+        }
+        if interrupt::is_asked() {
+            return Err(interrupt::WORD.into());
         }
         interrupt::pause(LOOK);
         state = client.query(phase).map_err(told)?;

@@ -1,12 +1,13 @@
-//! Samples of a server under load, once a second: status, waits by class and instance, latches held, processor, bytes, context switches.
+//! Samples of a server under load, once a second: status, waits by class and instance, latches held, history, processor, bytes, context
+//! switches.
 //!
 //! 1. Figures are absolute; a [`Growth`] is what lies between two samples. 2. What a server does not have is named once, and its step
 //! is skipped. 3. The server's own threads that rest are no waits of users: [`is_rest`].
 
 use crate::driver::Counts;
-use crate::machine::{Spent, context_switches};
+use crate::machine::{Spent, Threads};
 use client::{Client, Failure};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
@@ -16,6 +17,9 @@ const INSTANCES: &str = "SELECT CONCAT(EVENT_NAME, '@', OBJECT_INSTANCE_BEGIN), 
     FROM performance_schema.events_waits_summary_by_instance WHERE COUNT_STAR > 0";
 const HOLDS: &str = "SELECT EVENT_NAME, ACQUISITIONS, HOLD_NS_SUM / 1e9 \
     FROM performance_schema.limpid_latch_holds WHERE ACQUISITIONS > 0";
+/// How many transactions have left old versions that are not purged.
+pub const HISTORY: &str =
+    "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
 
 /// Threads of the server's own that rest, clients that think, and reading rows, which is work.
 const RESTS: [&str; 12] = [
@@ -54,8 +58,10 @@ pub struct Sample {
     pub instances: BTreeMap<String, Wait>,
     /// Latches by class: acquisitions, and the seconds that they were held. None where the level counts none.
     pub holds: BTreeMap<String, Wait>,
-    /// Context switches of the server's threads: own wish, and others'.
-    pub switches: Option<[f64; 2]>,
+    /// Transactions whose old versions are not purged.
+    pub history_len: Option<f64>,
+    /// What the server's threads did.
+    pub threads: Option<Threads>,
     /// What the server's process spent.
     pub server: Option<Spent>,
     /// What the client's process spent.
@@ -79,8 +85,12 @@ pub struct Growth {
     pub instances: BTreeMap<String, Wait>,
     /// As in [`Sample`].
     pub holds: BTreeMap<String, Wait>,
-    /// As in [`Sample`]; nothing where threads that ended took theirs with them.
+    /// As in [`Sample`]; less than nothing where more was purged than came.
+    pub history_len: Option<f64>,
+    /// Context switches of the server's threads: own wish, and others'; nothing where threads that ended took theirs with them.
     pub switches: Option<[f64; 2]>,
+    /// Seconds of processor of the server's thread that samples sessions.
+    pub session_sampler_s: Option<f64>,
     /// As in [`Sample`]; nothing where it could not be told.
     pub server: Option<Spent>,
     /// As in [`Sample`].
@@ -113,6 +123,12 @@ impl Growth {
                 bytes_written: to.bytes_written - from.bytes_written,
             })
         };
+        let both = from.threads.zip(to.threads);
+        let switches = both.map(|(from, to)| {
+            [to.switches[0] - from.switches[0], to.switches[1] - from.switches[1]]
+        });
+        let session_sampler_s =
+            both.and_then(|(from, to)| Some(to.session_sampler_s? - from.session_sampler_s?));
         Growth {
             at_s: to.at_s,
             seconds: to.at_s - from.at_s,
@@ -120,11 +136,9 @@ impl Growth {
             classes: waits(&from.classes, &to.classes),
             instances: waits(&from.instances, &to.instances),
             holds: waits(&from.holds, &to.holds),
-            switches: from
-                .switches
-                .zip(to.switches)
-                .map(|(from, to)| [to[0] - from[0], to[1] - from[1]])
-                .filter(|grown| grown.iter().all(|n| *n >= 0.0)),
+            history_len: from.history_len.zip(to.history_len).map(|(from, to)| to - from),
+            switches: switches.filter(|grown| grown.iter().all(|n| *n >= 0.0)),
+            session_sampler_s: session_sampler_s.filter(|grown| *grown >= 0.0),
             server: spent(from.server, to.server),
             client: spent(from.client, to.client),
             counts: Counts {
@@ -141,21 +155,41 @@ impl Growth {
     }
 }
 
+/// Steps that are skipped from now on, by their statements.
+#[derive(Debug, Default)]
+pub struct Skipped(BTreeMap<&'static str, Option<String>>);
+
+impl Skipped {
+    /// Whether this one is.
+    fn has(&self, sql: &str) -> bool {
+        self.0.contains_key(sql)
+    }
+
+    /// It failed: what the server said is told, and that the connection ended is not, since the load notices that, too, and ends.
+    fn add(&mut self, sql: &'static str, failure: &Failure) {
+        self.0.insert(sql, (!failure.is_lost()).then(|| failure.to_string()));
+    }
+
+    /// Those that the server does not know or let, and what it said.
+    pub fn told(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().filter_map(|(sql, why)| Some((*sql, why.as_deref()?)))
+    }
+}
+
 /// Takes samples of a server.
 pub struct Sampler {
     client: Client,
     pid: Option<u32>,
     begun: Instant,
-    /// Statements that the server does not know, and what it said.
-    pub refused: BTreeMap<&'static str, String>,
-    lost: BTreeSet<&'static str>,
+    /// What it does not ask any more.
+    pub skipped: Skipped,
 }
 
 impl Sampler {
     /// Over a connection of its own; `pid` is the server's process where it is here.
     pub fn new(client: Client, pid: Option<u32>) -> Sampler {
         let begun = host::clock::now();
-        Sampler { client, pid, begun, refused: BTreeMap::new(), lost: BTreeSet::new() }
+        Sampler { client, pid, begun, skipped: Skipped::default() }
     }
 
     /// A new cell begins.
@@ -169,7 +203,7 @@ impl Sampler {
         sample.at_s = self.begun.elapsed().as_secs_f64();
         sample.server = self.pid.and_then(Spent::of);
         sample.client = Spent::of(std::process::id());
-        sample.switches = self.pid.and_then(context_switches);
+        sample.threads = self.pid.and_then(Threads::of);
         self.rows(STATUS, |row| {
             if let [name, value] = row
                 && let Ok(value) = value.parse()
@@ -187,25 +221,18 @@ impl Sampler {
         self.rows(CLASSES, |row| wait(&mut sample.classes, row));
         self.rows(INSTANCES, |row| wait(&mut sample.instances, row));
         self.rows(HOLDS, |row| wait(&mut sample.holds, row));
+        self.rows(HISTORY, |row| sample.history_len = row.first().and_then(|n| n.parse().ok()));
         sample
     }
 
     fn rows(&mut self, sql: &'static str, mut row: impl FnMut(&[String])) {
-        if self.refused.contains_key(sql) || self.lost.contains(sql) {
+        if self.skipped.has(sql) {
             return;
         }
         match self.client.query(sql) {
             Ok(rows) => rows.texts().for_each(|texts| row(&texts)),
-            // The load notices that, too, and ends.
-            Err(failure) if failure.is_lost() => {
-                self.lost.insert(sql);
-            }
-            Err(failure) => self.refuse(sql, &failure),
+            Err(failure) => self.skipped.add(sql, &failure),
         }
-    }
-
-    fn refuse(&mut self, sql: &'static str, failure: &Failure) {
-        self.refused.insert(sql, failure.to_string());
     }
 }
 
@@ -224,15 +251,38 @@ mod tests {
         to.status.insert("Questions".into(), 30.0);
         to.classes.insert("wait/b".into(), [1.0, 0.25]);
         to.holds.insert("wait/synch/mutex/c".into(), [8.0, 1.0]);
-        (from.switches, to.switches) = (Some([5.0, 1.0]), Some([9.0, 1.0]));
+        let threads = |switches, session_sampler_s| Some(Threads { switches, session_sampler_s });
+        from.threads = threads([5.0, 1.0], Some(0.5));
+        to.threads = threads([9.0, 1.0], Some(0.75));
+        (from.history_len, to.history_len) = (Some(8.0), Some(5.0));
         let growth = Growth::between(&from, &to);
         assert_eq!(growth.status, [("Questions".to_string(), 20.0)].into());
         assert_eq!(growth.classes, [("wait/b".to_string(), [1.0, 0.25])].into());
         assert_eq!(growth.rate(growth.status["Questions"]), 10.0);
         assert_eq!(growth.holds["wait/synch/mutex/c"], [8.0, 1.0]);
         assert_eq!(growth.switches, Some([4.0, 0.0]));
-        to.switches = Some([4.0, 1.0]);
-        assert_eq!(Growth::between(&from, &to).switches, None, "threads ended");
+        assert_eq!((growth.history_len, growth.session_sampler_s), (Some(-3.0), Some(0.25)));
+        to.threads = threads([4.0, 1.0], None);
+        let growth = Growth::between(&from, &to);
+        assert_eq!((growth.switches, growth.session_sampler_s), (None, None), "threads ended");
         assert!(is_rest("idle") && !is_rest("wait/synch/mutex/sql/MDL_map::mutex"));
+    }
+
+    #[test]
+    fn what_a_server_does_not_have_or_let_is_named_and_skipped() {
+        let failure =
+            |number, state: &str| Failure { number, state: state.into(), text: "no".into() };
+        let mut skipped = Skipped::default();
+        for (sql, number, state) in
+            [(HOLDS, 1146, "42S02"), (CLASSES, 1142, "42000"), (HISTORY, 1193, "HY000")]
+        {
+            assert!(!skipped.has(sql));
+            skipped.add(sql, &failure(number, state));
+            assert!(skipped.has(sql) && skipped.told().any(|(told, _)| told == sql), "{number}");
+        }
+        assert!(skipped.told().any(|told| told == (HOLDS, "1146 (42S02): no")));
+        // The end of a connection is not the step's.
+        skipped.add(STATUS, &failure(2013, "HY000"));
+        assert!(skipped.has(STATUS) && skipped.told().count() == 3);
     }
 }

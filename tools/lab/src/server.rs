@@ -60,6 +60,23 @@ impl Subject {
             Subject::Peer(dsn) => dsn.name.clone().unwrap_or_else(|| "peer".into()),
         }
     }
+
+    /// What it says of itself: its version, and its commit where its builder named one; empty where it says nothing.
+    pub fn build(&self) -> String {
+        match self {
+            Subject::Binary { path, .. } => {
+                let told = Command::new(path).arg("--version").stdin(Stdio::null()).output();
+                let told = told.map(|output| output.stdout).unwrap_or_default();
+                String::from_utf8_lossy(&told).lines().next().unwrap_or_default().to_string()
+            }
+            Subject::Peer(dsn) => {
+                let ask = |mut client: Client| {
+                    client.value("SELECT CONCAT(@@version, ' (', @@version_comment, ')')")
+                };
+                Client::connect(dsn).and_then(ask).unwrap_or_default()
+            }
+        }
+    }
 }
 
 /// A process that was started, in a folder that goes with it.

@@ -1,8 +1,10 @@
 //! The stock sysbench as driver: its scripts over the tables that are there.
+//!
+//! A password reaches it as a file of options in its standard input: whoever lists processes sees none.
 
 use crate::driver::{Counts, Driven, Load};
 use crate::interrupt;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -38,12 +40,31 @@ impl Drop for Running {
 /// # Errors
 /// The workload has no script; what sysbench printed; an interrupt.
 pub fn drive(load: &Load, tick: &mut dyn FnMut(Counts)) -> Result<Driven, String> {
+    let mut child = command(load)?.spawn().map_err(|e| format!("{PROGRAM}: {e}"))?;
+    let input = child.stdin.take();
+    let running = Running(child);
+    if let Some(mut input) = input {
+        // One that has ended says why.
+        let _ended = input.write_all(secret(&load.dsn.password).as_bytes());
+    }
+    let text = watch(running, load, tick)?;
+    let driven = driven(&text, seconds(load) as f64);
+    driven.ok_or_else(|| format!("{PROGRAM} printed no figures:\n{text}"))
+}
+
+/// It counts whole seconds.
+fn seconds(load: &Load) -> u64 {
+    load.length.as_secs().max(1)
+}
+
+fn command(load: &Load) -> Result<Command, String> {
     let (script, options) = load
         .workload
         .sysbench()
         .ok_or_else(|| format!("sysbench has no script for {}", load.workload.name()))?;
-    // It counts whole seconds, and begins to count anew at a checkpoint.
-    let (seconds, warm_up) = (load.length.as_secs().max(1), load.warm_up.as_secs());
+    // It begins to count anew at a checkpoint.
+    let warm_up = load.warm_up.as_secs();
+    let has_secret = !load.dsn.password.is_empty();
     let cores: Vec<String> = load.cores.iter().map(usize::to_string).collect();
     let mut command = Command::new("taskset");
     command.args(["-c", &cores.join(","), PROGRAM, "--db-driver=mysql"]);
@@ -58,24 +79,29 @@ pub fn drive(load: &Load, tick: &mut dyn FnMut(Counts)) -> Result<Driven, String
         .args([
             format!("--mysql-db={}", crate::data::SCHEMA),
             format!("--mysql-user={}", load.dsn.user),
-            format!("--mysql-password={}", load.dsn.password),
             format!("--tables={}", load.wanted.tables),
             format!("--table-size={}", load.wanted.rows),
             format!("--threads={}", load.users),
-            format!("--time={}", warm_up + seconds),
+            format!("--time={}", warm_up + seconds(load)),
             "--rand-type=uniform".into(),
             "--mysql-ignore-errors=1213,1205,1062".into(),
         ])
         .args((warm_up > 0).then(|| format!("--report-checkpoints={warm_up}")))
+        .args(has_secret.then_some("--config-file=/dev/stdin"))
         .args(options)
         .args([script, "run"])
-        .stdin(Stdio::null())
+        .stdin(if has_secret { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let child = command.spawn().map_err(|e| format!("{PROGRAM}: {e}"))?;
-    let text = watch(Running(child), load, tick)?;
-    driven(&text, seconds as f64).ok_or_else(|| format!("{PROGRAM} printed no figures:\n{text}"))
+    Ok(command)
+}
+
+/// The password as a line of options: in those quotes that it has not, since what begins with others, or with `#`, is read otherwise.
+fn secret(password: &str) -> String {
+    let quotes = ["\"", "'"].into_iter().find(|quote| !password.contains(quote));
+    let quote = quotes.unwrap_or_default();
+    format!("mysql-password={quote}{password}{quote}\n")
 }
 
 /// Waits for the end; what it printed.
@@ -138,6 +164,34 @@ fn driven(text: &str, seconds: f64) -> Option<Driven> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_are_no_arguments() {
+        let dsn = client::Dsn::parse("socket=/s user=probe password=sesame").unwrap();
+        let load = Load {
+            dsn,
+            workload: crate::workload::Workload::PointSelect,
+            users: 3,
+            wanted: crate::data::Wanted::of(1, 1, &[]),
+            seed: 1,
+            cores: vec![0],
+            warm_up: Duration::ZERO,
+            length: Duration::ZERO,
+        };
+        let words = |load: &Load| {
+            let command = command(load).unwrap();
+            let words = command.get_args().map(|word| word.to_string_lossy().into_owned());
+            words.collect::<Vec<String>>().join(" ")
+        };
+        let with = words(&load);
+        assert!(with.contains("--config-file=/dev/stdin") && !with.contains("sesame"), "{with}");
+        assert!(with.contains("--threads=3 --time=1"), "{with}");
+        let without = Load { dsn: client::Dsn::at("/s"), ..load };
+        assert!(!words(&without).contains("--config-file"));
+        assert_eq!(secret("sesame"), "mysql-password=\"sesame\"\n");
+        assert_eq!(secret("a\"'"), "mysql-password=a\"'\n");
+        assert_eq!(secret("\"x"), "mysql-password='\"x'\n");
+    }
 
     #[test]
     fn what_it_prints_is_read() {

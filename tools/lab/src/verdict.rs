@@ -83,6 +83,10 @@ fn figure(cell: &Cell, figure: Figure) -> Option<f64> {
                 cell.seconds.iter().map(|s| s.rate(s.counts.transactions)).collect();
             (rates.len() >= SECONDS_MIN).then(|| deviation(&rates))
         }
+        Figure::TakenBack => {
+            let counts = cell.driven.counts;
+            Some(counts.errors / counts.transactions).filter(|share| share.is_finite())
+        }
     }
 }
 
@@ -100,18 +104,7 @@ impl Judge<'_> {
             Measure::Ratio(of, above, below) => {
                 ratio(&self.figures(above, of)?, &self.figures(below, of)?)
             }
-            Measure::Cost(setting, beside) => {
-                let (dear, cheap) =
-                    (self.figures(setting, Figure::Qps)?, self.figures(beside, Figure::Qps)?);
-                let ratio = ratio(&dear, &cheap)?;
-                let percent = |ratio: f64| (1.0 - ratio) * 100.0;
-                Ok(Estimate {
-                    value: percent(ratio.value),
-                    low: percent(ratio.high),
-                    high: percent(ratio.low),
-                    noise: ratio.noise,
-                })
-            }
+            Measure::Cost(setting, beside) => self.cost(setting, beside),
             Measure::Flatness(setting) => self.flatness(setting),
             Measure::Collapse(setting) => {
                 let medians = self.medians(setting, 0)?;
@@ -119,7 +112,7 @@ impl Judge<'_> {
                 let peak = medians.iter().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no cells")?;
                 ratio(&most.1, &peak.1)
             }
-            Measure::BesidePeer(setting, users) => self.beside_peer(setting, users),
+            Measure::BesidePeer(of, at) => self.beside_peer(of, at),
             Measure::Of(of, at) => {
                 self.estimate(at, |cell| figure(cell, of)).map_err(|why| match of {
                     Figure::Variation => format!("takes runs of {SECONDS_MIN} seconds or more"),
@@ -152,6 +145,15 @@ impl Judge<'_> {
                 let spent = cell.growth.server?;
                 Some(100.0 * spent.kernel_s / spent.cpu_s()).filter(|share| share.is_finite())
             }),
+            Measure::SessionSamplerShare(at) => self.estimate(at, |cell| {
+                let share = 100.0 * cell.growth.session_sampler_s? / cell.growth.server?.cpu_s();
+                Some(share).filter(|share| share.is_finite())
+            }),
+            Measure::Resident(at) => self.estimate(at, |cell| cell.resident_mib),
+            Measure::ResidentGrowth(at) => self.resident_growth(at),
+            Measure::HistoryGrowth(at) => {
+                self.estimate(at, |cell| Some(cell.growth.rate(cell.growth.history_len?)))
+            }
             Measure::SystemCalls(at) => {
                 self.estimate(at, |cell| Some(cell.system_calls? / cell.driven.counts.queries))
             }
@@ -161,6 +163,19 @@ impl Judge<'_> {
             }
             Measure::Not(why) => Err(why.into()),
         }
+    }
+
+    fn cost(&self, setting: At, beside: At) -> Measured {
+        let (dear, cheap) =
+            (self.figures(setting, Figure::Qps)?, self.figures(beside, Figure::Qps)?);
+        let ratio = ratio(&dear, &cheap)?;
+        let percent = |ratio: f64| (1.0 - ratio) * 100.0;
+        Ok(Estimate {
+            value: percent(ratio.value),
+            low: percent(ratio.high),
+            high: percent(ratio.low),
+            noise: ratio.noise,
+        })
     }
 
     fn allocations(&self, at: At) -> Measured {
@@ -263,12 +278,27 @@ impl Judge<'_> {
         ratio(&least.1, &most.1)
     }
 
-    fn beside_peer(&self, setting: &str, users: Users) -> Measured {
-        let peer = self.outcome.columns.iter().position(|column| column.is_peer);
+    /// The lab's own servers alone have a peer: one that runs already is none of its own.
+    fn beside_peer(&self, of: Figure, at: At) -> Measured {
+        let columns = &self.outcome.columns;
+        let peer = columns.iter().position(|column| column.is_peer);
         let peer = peer.ok_or("no --dsn of a peer was given")?;
-        let users = self.level(users)?;
-        let of = |column| self.outcome.at(column, 0, users).map(qps).collect::<Vec<f64>>();
-        ratio(&of(self.column(setting)?), &of(peer))
+        if columns.iter().any(|column| column.is_peer && column.subject == self.subject) {
+            return Err("it is a peer".into());
+        }
+        let of_peer = self.outcome.at(peer, at.workload, self.level(at.users)?);
+        let of_peer: Vec<f64> = of_peer.filter_map(|cell| figure(cell, of)).collect();
+        ratio(&self.figures(at, of)?, &of_peer)
+    }
+
+    fn resident_growth(&self, at: At) -> Measured {
+        let cells = self.cells(at)?;
+        let resident: Vec<f64> = cells.iter().filter_map(|cell| cell.resident_mib).collect();
+        match resident[..] {
+            [first, .., last] => Ok(Estimate::counted(last - first)),
+            [_] => Err("takes two rounds or more".into()),
+            [] => Err("the server's process is not known".into()),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! What is driven: sysbench's workloads and our rendition of dbStress, one transaction at a time.
+//! What is driven: sysbench's workloads, our rendition of dbStress, a queue, one transaction at a time.
 //!
 //! 1. A workload is a list of steps; a step is one prepared statement, done some times with parameters of its own. 2. Ids are uniform.
-//! 3. Prepared statements are the rule; `PointSelectText` and the dbStress transactions' frames go as text.
+//! 3. Prepared statements are the rule; `PointSelectText`, `Insert` (as sysbench's) and the dbStress transactions' frames go as text.
 
 use client::{Client, Failure, Parameter, Statement};
 use stdx::rng::Rng;
@@ -40,8 +40,20 @@ pub enum Workload {
     UpdateIndex,
     /// An update of another column by key.
     UpdateNonIndex,
-    /// A new row.
+    /// An update of one row by all.
+    UpdateHot,
+    /// sysbench's four writes in a transaction.
+    WriteOnly,
+    /// Rows of the first table by ten values of an index.
+    RandomPoints,
+    /// How many there are in ten ranges of it.
+    RandomRanges,
+    /// A new row, as text.
     Insert,
+    /// A row less, as long as there are any.
+    Delete,
+    /// Every other user puts jobs at the tail of a queue, the others take them from its head.
+    Queue,
     /// dbStress: two reads of an object.
     StressRead,
     /// dbStress: the same, then a transaction that changes the object's history.
@@ -60,6 +72,8 @@ struct Step {
 #[derive(Clone, Copy)]
 enum Fill {
     Id,
+    /// The id that all have.
+    First,
     /// A hundred ids from one on.
     Range,
     /// A text of 119 bytes, an id.
@@ -68,12 +82,16 @@ enum Fill {
     Row,
     /// The id that `Row` puts in again.
     Same,
-    /// A number, two texts.
-    NewRow,
     /// The object of the transaction.
     Object,
     /// The object, and one of its history's numbers.
     ObjectAndOrder,
+    /// Ten values of the index.
+    Points,
+    /// Both ends of ten ranges of it.
+    Ranges,
+    /// There are none.
+    None,
 }
 
 const fn step(sql: &'static str, times: u32, fill: Fill) -> Step {
@@ -89,14 +107,20 @@ const UPDATE_INDEX: &str = "UPDATE {t} SET k = k + 1 WHERE id = ?";
 const UPDATE_TEXT: &str = "UPDATE {t} SET c = ? WHERE id = ?";
 const DELETE: &str = "DELETE FROM {t} WHERE id = ?";
 const INSERT_AGAIN: &str = "INSERT INTO {t} (id, k, c, pad) VALUES (?, ?, ?, ?)";
-const INSERT: &str = "INSERT INTO {t} (k, c, pad) VALUES (?, ?, ?)";
+const POINTS: &str = "SELECT id, k, c, pad FROM {t} WHERE k IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const RANGES: &str = "SELECT COUNT(k) FROM {t} WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ? \
+    OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? \
+    OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ?";
+const PUT: &str =
+    "INSERT INTO queue (made, job) VALUES (UNIX_TIMESTAMP() % 1000000, REPEAT('j', 100))";
+const TAKE: &str = "DELETE FROM queue ORDER BY id LIMIT 1";
 const OBJECT: &str = "SELECT o.ref, o.name, o.note, s.name, z.name FROM object o \
     JOIN section s ON s.ref = o.ref_section JOIN zone z ON z.ref = s.ref_zone WHERE o.ref = ?";
 const HISTORY: &str = "SELECT h.horder, h.begin_date, h.end_date, h.note, s.name FROM history h \
     JOIN stat s ON s.ref = h.ref_stat WHERE h.ref_object = ? ORDER BY h.horder";
 const FORGET: &str = "DELETE FROM history WHERE ref_object = ? AND horder = ?";
 const REMEMBER: &str = "INSERT INTO history (ref_object, horder, ref_stat, begin_date, end_date, note) \
-    VALUES (?, ?, 'S01', NOW(), NOW(), 'changed')";
+    VALUES (?, ?, '001', NOW(), NOW(), 'changed')";
 const CORRECT: &str = "UPDATE history SET note = 'read again' WHERE ref_object = ? AND horder = ?";
 
 const READS: [Step; 5] = [
@@ -119,8 +143,11 @@ const STRESS_WRITES: [Step; 3] = [
     step(CORRECT, 1, Fill::ObjectAndOrder),
 ];
 
-/// Rows of a range, and of the history of an object.
+/// Rows of a range.
 const RANGE_ROWS: u64 = 100;
+/// Values, or ranges, of a statement with several, and how far the ends of such a range lie apart.
+const SEVERAL: usize = 10;
+const RANGE_OF_INDEX: i64 = 5;
 /// Records of an object in dbStress's history.
 pub const HISTORY_ROWS: u64 = 20;
 
@@ -133,6 +160,11 @@ impl Workload {
     /// It runs over dbStress's tables.
     pub fn is_stress(self) -> bool {
         matches!(self, Workload::StressRead | Workload::StressReadWrite)
+    }
+
+    /// Afterwards sysbench's tables have more rows, or less.
+    pub fn changes_rows(self) -> bool {
+        matches!(self, Workload::Insert | Workload::Delete)
     }
 
     /// The script of sysbench that does the same, and its options; `None` where there is none.
@@ -151,17 +183,22 @@ impl Workload {
             }
             Workload::UpdateIndex => ("oltp_update_index", &[]),
             Workload::UpdateNonIndex => ("oltp_update_non_index", &[]),
+            Workload::WriteOnly => ("oltp_write_only", &[]),
+            Workload::RandomPoints => ("select_random_points", &["--tables=1"]),
+            Workload::RandomRanges => ("select_random_ranges", &["--tables=1"]),
             Workload::Insert => ("oltp_insert", &[]),
+            Workload::Delete => ("oltp_delete", &[]),
             _ => return None,
         })
     }
 
-    fn steps(self) -> Vec<Step> {
+    /// The steps of a user, by its number.
+    fn steps(self, user: usize) -> Vec<Step> {
         match self {
-            Workload::PointSelect
-            | Workload::PointSelectText
-            | Workload::PointSelectHot
-            | Workload::PointSelectLocked => vec![step(POINT, 1, Fill::Id)],
+            Workload::PointSelectText | Workload::Insert => Vec::new(),
+            Workload::PointSelect | Workload::PointSelectHot | Workload::PointSelectLocked => {
+                vec![step(POINT, 1, Fill::Id)]
+            }
             Workload::PointSelect100 => vec![step(POINT, 100, Fill::Id)],
             Workload::StarSelect => vec![step("SELECT * FROM {t} WHERE id = ?", 1, Fill::Id)],
             Workload::ReadOnly => READS.into(),
@@ -173,7 +210,13 @@ impl Workload {
             Workload::RangeDistinct => vec![step(DISTINCT, 1, Fill::Range)],
             Workload::UpdateIndex => vec![step(UPDATE_INDEX, 1, Fill::Id)],
             Workload::UpdateNonIndex => vec![step(UPDATE_TEXT, 1, Fill::TextAndId)],
-            Workload::Insert => vec![step(INSERT, 1, Fill::NewRow)],
+            Workload::UpdateHot => vec![step(UPDATE_INDEX, 1, Fill::First)],
+            Workload::WriteOnly => WRITES.into(),
+            Workload::RandomPoints => vec![step(POINTS, 1, Fill::Points)],
+            Workload::RandomRanges => vec![step(RANGES, 1, Fill::Ranges)],
+            Workload::Delete => vec![step(DELETE, 1, Fill::Id)],
+            Workload::Queue if user.is_multiple_of(2) => vec![step(PUT, 1, Fill::None)],
+            Workload::Queue => vec![step(TAKE, 1, Fill::None)],
             Workload::StressRead => STRESS_READS.into(),
             Workload::StressReadWrite => STRESS_READS.into_iter().chain(STRESS_WRITES).collect(),
         }
@@ -185,14 +228,17 @@ impl Workload {
             Workload::PointSelect100
             | Workload::ReadOnly
             | Workload::ReadWrite
-            | Workload::LessRead => Some(0),
+            | Workload::LessRead
+            | Workload::WriteOnly => Some(0),
             Workload::StressReadWrite => Some(STRESS_READS.len()),
             _ => None,
         }
     }
 
     fn is_of_one_table(self) -> bool {
-        matches!(self, Workload::PointSelectHot | Workload::StarSelect) || self.is_stress()
+        use Workload::{PointSelectHot, RandomPoints, RandomRanges, StarSelect, UpdateHot};
+        matches!(self, PointSelectHot | StarSelect | UpdateHot | RandomPoints | RandomRanges)
+            || self.is_stress()
     }
 }
 
@@ -238,19 +284,20 @@ pub struct User {
 }
 
 impl User {
-    /// Uses the schema and prepares what the workload needs.
+    /// Uses the schema and prepares what the workload needs of the user with this number.
     ///
     /// # Errors
     /// The server's.
     pub fn new(
         mut client: Client,
         workload: Workload,
+        number: usize,
         [tables, rows]: [u32; 2],
         seed: u64,
     ) -> Result<User, Failure> {
         client.run(&format!("USE {}", crate::data::SCHEMA))?;
         let tables = if workload.is_of_one_table() { 1 } else { tables };
-        let steps = workload.steps();
+        let steps = workload.steps(number);
         let mut prepared = Vec::new();
         for step in &steps {
             let of_table = |n| step.sql.replace("{t}", &crate::data::table(n));
@@ -288,7 +335,7 @@ impl User {
     /// # Errors
     /// The server's. The transaction is then still open: [`User::give_up`].
     pub fn transact(&mut self) -> Result<u64, Failure> {
-        if self.workload == Workload::PointSelectText {
+        if matches!(self.workload, Workload::PointSelectText | Workload::Insert) {
             return self.as_text();
         }
         let begins = self.workload.begins_before();
@@ -330,13 +377,16 @@ impl User {
     }
 
     fn as_text(&mut self) -> Result<u64, Failure> {
-        use std::fmt::Write;
-        let (table, id) = (self.rng.below(self.tables) as u32 + 1, self.id());
-        self.text.clear();
-        let _infallible =
-            write!(self.text, "SELECT c FROM {} WHERE id = {id}", crate::data::table(table));
-        self.client.run(&self.text)?;
-        Ok(1)
+        let table = crate::data::table(self.rng.below(self.tables) as u32 + 1);
+        let number = self.id();
+        let sql = if self.workload == Workload::Insert {
+            crate::data::text(&mut self.rng, &mut self.text);
+            let (c, pad) = (&self.text, &self.text[..59]);
+            format!("INSERT INTO {table} (id, k, c, pad) VALUES (0, {number}, '{c}', '{pad}')")
+        } else {
+            format!("SELECT c FROM {table} WHERE id = {number}")
+        };
+        self.client.run(&sql).map(|_| 1)
     }
 
     fn statement(
@@ -348,22 +398,67 @@ impl User {
     ) -> Result<(), Failure> {
         use Parameter::{Int, Text};
         let (fill, id) = (self.steps[place].fill, self.id());
-        if matches!(fill, Fill::TextAndId | Fill::Row | Fill::NewRow) {
-            crate::data::text(&mut self.rng, &mut self.text);
+        match fill {
+            Fill::TextAndId | Fill::Row => {
+                crate::data::text(&mut self.rng, &mut self.text);
+            }
+            Fill::Object | Fill::ObjectAndOrder => {
+                self.text.clear();
+                crate::data::object(own_id as u64 - 1, &mut self.text);
+            }
+            _ => {}
         }
+        let several = self.several(fill);
         let pad = self.text.get(..59).unwrap_or_default();
         let (text, k) = (self.text.as_str(), self.rng.below(self.rows) as i64);
-        let object = || own_id - 1;
         let parameters: &[Parameter<'_>] = match fill {
             Fill::Id => &[Int(id)],
+            Fill::First => &[Int(1)],
             Fill::Same => &[Int(own_id)],
             Fill::Range => &[Int(id), Int(id + RANGE_ROWS as i64 - 1)],
             Fill::TextAndId => &[Text(text), Int(id)],
             Fill::Row => &[Int(own_id), Int(k), Text(text), Text(pad)],
-            Fill::NewRow => &[Int(k), Text(text), Text(pad)],
-            Fill::Object => &[Int(object())],
-            Fill::ObjectAndOrder => &[Int(object()), Int(order as i64)],
+            Fill::Object => &[Text(text)],
+            Fill::ObjectAndOrder => &[Text(text), Int(order as i64)],
+            Fill::Points | Fill::Ranges => several.as_slice(),
+            Fill::None => &[],
         };
         self.client.execute(&mut self.prepared[place][table], parameters).map(drop)
+    }
+
+    /// Parameters of a statement with several values or ranges of the index; none for any other.
+    fn several(&mut self, fill: Fill) -> Vec<Parameter<'static>> {
+        use Parameter::Int;
+        let ends = |from: i64| [Int(from), Int(from + RANGE_OF_INDEX)];
+        match fill {
+            Fill::Points => (0..SEVERAL).map(|_| Int(self.id())).collect(),
+            Fill::Ranges => (0..SEVERAL).flat_map(|_| ends(self.id())).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn statements_have_as_many_parameters_as_are_filled() {
+        let filled = |fill: Fill| match fill {
+            Fill::None => 0,
+            Fill::Id | Fill::First | Fill::Same | Fill::Object => 1,
+            Fill::Range | Fill::TextAndId | Fill::ObjectAndOrder => 2,
+            Fill::Row => 4,
+            Fill::Points => SEVERAL,
+            Fill::Ranges => 2 * SEVERAL,
+        };
+        for workload in Workload::value_variants() {
+            for step in [0, 1].into_iter().flat_map(|user| workload.steps(user)) {
+                assert_eq!(step.sql.matches('?').count(), filled(step.fill), "{}", step.sql);
+            }
+        }
+        let words = |user: usize| Workload::Queue.steps(user)[0].sql.split(' ').next();
+        assert_eq!([0, 1, 2].map(words), [Some("INSERT"), Some("DELETE"), Some("INSERT")]);
     }
 }

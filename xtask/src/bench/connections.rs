@@ -4,9 +4,8 @@
 //! machine's and the client's share. It is looked at first: so many instructions and system calls a query, else its figures mean
 //! nothing. 2. All servers take turns in each round.
 
-use super::rounds::median;
 use super::target::{Own, Target};
-use super::{Settings, connects};
+use super::{Settings, connects, median};
 use crate::shell;
 use crate::test::cargo;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,8 @@
 //!
 //! 1. One client makes them one after another over the Unix socket (`examples/connects.rs`). 2. Servers take turns, way by way.
 
-use super::Settings;
-use super::rounds::median;
 use super::target::Target;
+use super::{Settings, median};
 use crate::shell;
 use crate::test::cargo;
 use std::process::Command;

@@ -4,6 +4,10 @@
 //! 2. A DSN is `"socket=PATH user=NAME pid=PID name=WORD"`; the process id gives the server's CPU time and
 //!    memory, the name stands in tables. Without `--peer`, Limpid alone is measured; `sysbench` takes several peers.
 //!    Missing tables are prepared.
+//! 3. What a user of the product can measure too is an experiment of the lab ([`lab`]), and printed here. Not so `connections` (beside a
+//!    server that does nothing, which is no part of the product), `statements` (statement by statement under callgrind, which the lab
+//!    does for workloads), `breadth` (answers of single statements beside a peer's, compared) and `tpch` (the same, over data of a
+//!    generator that is no part of the product).
 
 mod breadth;
 mod connections;
@@ -15,13 +19,10 @@ pub mod pfs_levels;
 mod point_select;
 mod queue;
 mod recovery;
-mod rounds;
 mod statements;
 mod sysbench;
 pub mod target;
 mod tpch;
-
-pub use rounds::median;
 
 use crate::shell;
 use std::process::Command;
@@ -34,7 +35,7 @@ usage: cargo xtask bench NAME [options]
   larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
-  queue             insert at the tail, delete at the head, under a view of 60 s
+  queue             insert at the tail, delete at the head, under a view of 60 s (a minute each round)
   pfs-levels        what each level of the Performance Schema costs, in instructions; builds two more binaries
   locks             metadata locks and table cache: instructions, and ways of locking against each other
   statements        user instructions of statements; LIMPID_BINARY names another binary
@@ -60,6 +61,13 @@ impl Settings {
     fn peer(&self) -> Result<Option<target::Target>, String> {
         self.peers.first().map(|dsn| target::Target::peer(dsn)).transpose()
     }
+}
+
+/// The middle value of a figure; NaN without runs.
+pub fn median<R>(runs: &[R], field: fn(&R) -> f64) -> f64 {
+    let mut values: Vec<f64> = runs.iter().map(field).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Runs the benchmark named by the first argument.

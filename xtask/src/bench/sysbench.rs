@@ -1,65 +1,81 @@
-//! Every stock sysbench workload beside peers: throughput, p95, and what a transaction costs the server.
+//! Every stock sysbench workload beside peers: throughput, p95, and what a transaction costs the server; the lab's experiment, driven
+//! by sysbench, which is nobody's own.
 //!
 //! 1. Bytes are what the server's process had written to devices (`/proc/PID/io`), fsyncs what its status
 //!    variables count, both divided by sysbench's transactions.
 //! 2. Aim of the architecture: server CPU at most half of MariaDB's.
-//! 3. Tables are made once: workloads that change how many rows there are come last. Medians of the rounds are printed
-//!    as tables in Markdown at the end.
+//! 3. Medians of the rounds are printed as tables in Markdown.
 
-use super::Settings;
-use super::rounds::median;
-use super::target::{Own, Target};
+use super::{Settings, lab};
 use std::fmt::Write;
-use testkit::sysbench::{Counted, WORKLOADS, tables_of};
 
-const TABLES: u32 = 8;
-const ROWS: u32 = 100_000;
+/// sysbench's scripts, and what the lab calls them.
+const WORKLOADS: [(&str, &str); 10] = [
+    ("oltp_point_select", "point-select"),
+    ("oltp_read_only", "read-only"),
+    ("select_random_points", "random-points"),
+    ("select_random_ranges", "random-ranges"),
+    ("oltp_update_non_index", "update-non-index"),
+    ("oltp_update_index", "update-index"),
+    ("oltp_read_write", "read-write"),
+    ("oltp_write_only", "write-only"),
+    ("oltp_insert", "insert"),
+    ("oltp_delete", "delete"),
+];
 
-/// One measured run, all but the first two per transaction.
-struct Run {
-    tps: f64,
-    p95_ms: f64,
-    cpu_us: f64,
-    bytes: f64,
-    fsyncs: f64,
-    deadlocks: f64,
-}
-
-/// A column: heading, figure, digits behind the point.
-type Column = (&'static str, fn(&Run) -> f64, usize);
+/// A column: heading, figure of a cell, digits behind the point. All but the first two are of a transaction.
+type Column = (&'static str, fn(&lab::Line) -> f64, usize);
 const COLUMNS: [Column; 6] = [
-    ("TPS", |r| r.tps, 0),
-    ("p95 ms", |r| r.p95_ms, 2),
-    ("server CPU us", |r| r.cpu_us, 1),
-    ("bytes", |r| r.bytes, 0),
-    ("fsyncs", |r| r.fsyncs, 3),
-    ("deadlocks", |r| r.deadlocks, 4),
+    ("TPS", |cell| cell.number("tps"), 0),
+    ("p95 ms", |cell| cell.number("p95_ms"), 2),
+    (
+        "server CPU us",
+        |cell| cell.number("server_cpu_us_per_query") * cell.number("qps") / cell.number("tps"),
+        1,
+    ),
+    ("bytes", |cell| cell.number("bytes_written_per_transaction"), 0),
+    ("fsyncs", |cell| cell.number("fsyncs_per_transaction"), 3),
+    ("deadlocks", |cell| cell.number("errors") / (cell.number("tps") * cell.number("seconds")), 4),
 ];
 
 /// Runs it.
 pub fn run(settings: &Settings) -> Result<(), String> {
-    let own = Own::start(&["--innodb-buffer-pool-size=1G"])?;
-    let mut targets = vec![own.target()];
-    for peer in &settings.peers {
-        targets.push(Target::peer(peer)?);
+    let is_wanted =
+        |script: &str| settings.only.as_ref().is_none_or(|only| script.contains(only.as_str()));
+    let wanted: Vec<(&str, &str)> =
+        WORKLOADS.into_iter().filter(|(script, _)| is_wanted(script)).collect();
+    let mut options = lab::options(settings);
+    options.extend(["--driver=sysbench".to_string(), format!("--users={}", settings.threads)]);
+    // Of some of them alone the lab concludes nothing.
+    if wanted.len() < WORKLOADS.len() {
+        let names: Vec<&str> = wanted.iter().map(|(_, name)| *name).collect();
+        options.push(format!("--workload={}", names.join(",")));
     }
-    for target in &targets {
-        target.sql("DROP DATABASE IF EXISTS sbtest")?;
-        target.prepare(TABLES, ROWS)?;
-    }
+    options.extend(settings.peers.iter().map(|dsn| format!("--dsn={dsn}")));
+    let folder = lab::run("sysbench", &options)?;
+    tell(&lab::lines(&folder, "cells.csv")?, &wanted, settings);
+    Ok(())
+}
+
+/// Prints medians of each server, and ours by those of the others.
+fn tell(cells: &[lab::Line], wanted: &[(&str, &str)], settings: &Settings) {
+    let servers = lab::servers(cells);
     let (mut figures, mut ratios) = (heading("server", 0), heading("Limpid beside", 1));
-    for workload in std::iter::once("oltp_point_select").chain(WORKLOADS) {
-        if settings.only.as_ref().is_some_and(|only| !workload.contains(only.as_str())) {
-            continue;
+    for (script, name) in wanted {
+        let of = |server: &str| -> Vec<&lab::Line> {
+            let is_it = |cell: &&lab::Line| {
+                [cell.text("subject"), cell.text("workload")] == [server, *name]
+            };
+            cells.iter().filter(is_it).collect()
+        };
+        for server in &servers {
+            let figure = |c: &Column| format!("{:.*}", c.2, lab::middle(&of(server), c.1));
+            line(&mut figures, script, server, COLUMNS.iter().map(figure));
         }
-        let runs = rounds(workload, &targets, settings)?;
-        for (target, of) in targets.iter().zip(&runs) {
-            let figure = |c: &Column| format!("{:.*}", c.2, median(of, c.1));
-            line(&mut figures, workload, &target.name, COLUMNS.iter().map(figure));
-        }
-        for (target, of) in targets.iter().zip(&runs).skip(1) {
-            let ratio = |column: &Column| median(&runs[0], column.1) / median(of, column.1);
-            line(&mut ratios, workload, &target.name, COLUMNS[..5].iter().map(|c| shown(ratio(c))));
+        for server in servers.iter().skip(1) {
+            let ratio =
+                |c: &Column| lab::middle(&of(servers[0]), c.1) / lab::middle(&of(server), c.1);
+            line(&mut ratios, script, server, COLUMNS[..5].iter().map(|c| shown(ratio(c))));
         }
     }
     println!(
@@ -67,10 +83,9 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         settings.threads, settings.rounds, settings.seconds
     );
     println!("\n{figures}");
-    if targets.len() > 1 {
+    if servers.len() > 1 {
         println!("{ratios}");
     }
-    Ok(())
 }
 
 /// A ratio; a dash where the peer has nothing to divide by.
@@ -92,50 +107,4 @@ fn heading(second: &str, less: usize) -> String {
 fn line(table: &mut String, workload: &str, server: &str, cells: impl Iterator<Item = String>) {
     let cells = cells.collect::<Vec<_>>().join(" | ");
     let _ = writeln!(table, "| {workload} | {server} | {cells} |");
-}
-
-/// Interleaved rounds; the runs of each target.
-fn rounds(
-    workload: &str,
-    targets: &[Target],
-    settings: &Settings,
-) -> Result<Vec<Vec<Run>>, String> {
-    let mut runs: Vec<Vec<Run>> = targets.iter().map(|_| Vec::new()).collect();
-    for _ in 0..settings.rounds {
-        for (target, runs) in targets.iter().zip(&mut runs) {
-            let run = measure(target, workload, settings)?;
-            eprintln!("{workload} {}: {:.0} TPS, p95 {:.2} ms", target.name, run.tps, run.p95_ms);
-            runs.push(run);
-        }
-    }
-    Ok(runs)
-}
-
-fn measure(target: &Target, workload: &str, settings: &Settings) -> Result<Run, String> {
-    let options = [
-        format!("--tables={}", tables_of(workload, TABLES)),
-        format!("--table-size={ROWS}"),
-        "--rand-type=uniform".to_string(),
-        "--mysql-ignore-errors=1213".to_string(),
-        format!("--threads={}", settings.threads),
-        format!("--time={}", settings.seconds),
-        "run".to_string(),
-    ];
-    let spent = || {
-        let fsyncs = target.fsyncs().unwrap_or(f64::NAN);
-        [target.cpu_s().unwrap_or(f64::NAN), target.bytes_written().unwrap_or(f64::NAN), fsyncs]
-    };
-    let before = spent();
-    let text = target.sysbench(workload, &options)?;
-    let after = spent();
-    let counted = Counted::of(&text).ok_or("sysbench printed no transactions")?;
-    let each = |n: usize| (after[n] - before[n]) / counted.transactions;
-    Ok(Run {
-        tps: counted.transactions / f64::from(settings.seconds),
-        p95_ms: counted.p95_ms,
-        cpu_us: each(0) * 1e6,
-        bytes: each(1),
-        fsyncs: each(2),
-        deadlocks: counted.ignored / counted.transactions,
-    })
 }

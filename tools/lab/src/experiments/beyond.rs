@@ -1,4 +1,4 @@
-//! What the texts do not have: one hot table, a connection's locks, kinds of latches, a pile-up, process lists.
+//! What the texts do not have: one hot table, a connection's locks, kinds of latches, a pile-up, process lists, the session history.
 
 use super::{Aim, Cells, Experiment, Figure, Kind, Measure, Program, Setting, Users, at, check};
 use crate::beside::Beside;
@@ -16,6 +16,7 @@ const LOCAL: &str = "SET GLOBAL limpid_table_cache_local = ON";
 const SHARED: &str = "SET GLOBAL limpid_table_cache_local = OFF";
 const LARGE: &str = "SET GLOBAL table_open_cache = 4000";
 const SMALL: &str = "SET GLOBAL table_open_cache = 10";
+const LAX: &str = "SET GLOBAL innodb_flush_log_at_trx_commit = 2";
 
 /// A figure of one setting by that of another.
 const fn by(figure: Figure, users: Users, above: &'static str, below: &'static str) -> Measure {
@@ -172,6 +173,42 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 Measure::Cost(at("100 a second", Users::Most), at("none", Users::Most)),
                 Aim::AtMost(1.0),
             )],
+        }),
+    },
+    Experiment {
+        name: "session-history",
+        title: "the active session history: 1,000 sessions that select by key, and that wait for one row, sampled each second",
+        rows: &[],
+        kind: Kind::Cells(Cells {
+            settings: &[
+                Setting::named("OFF").sql(&["SET GLOBAL limpid_session_history = OFF", LAX]),
+                Setting::named("ON").sql(&["SET GLOBAL limpid_session_history = ON", LAX]),
+            ],
+            workloads: &[Workload::PointSelect, Workload::UpdateHot],
+            users: &[64, 1000],
+            users_quick: &[1000],
+            tables: 8,
+            rows: 100_000,
+            checks: &[
+                check(
+                    0,
+                    "share of the sampling thread of the server's CPU in %, most users, point selects",
+                    Measure::SessionSamplerShare(at("ON", Users::Most)),
+                    Aim::AtMost(0.5),
+                ),
+                check(
+                    0,
+                    "the same, users that wait for one row",
+                    Measure::SessionSamplerShare(at("ON", Users::Most).of(1)),
+                    Aim::AtMost(0.5),
+                ),
+                check(
+                    0,
+                    "cost of the history in % of QPS, most users, point selects",
+                    Measure::Cost(at("ON", Users::Most), at("OFF", Users::Most)),
+                    Aim::None,
+                ),
+            ],
         }),
     },
 ];

@@ -221,6 +221,18 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 ),
                 check(
                     32,
+                    "growth of the history list a second",
+                    Measure::HistoryGrowth(at("both", AT)),
+                    Aim::None,
+                ),
+                check(
+                    32,
+                    "the same, under the view",
+                    Measure::HistoryGrowth(at("under a view", AT)),
+                    Aim::None,
+                ),
+                check(
+                    32,
                     "TPS under a view by TPS without one",
                     Measure::Ratio(Figure::Tps, at("under a view", AT), at("both", AT)),
                     Aim::None,
@@ -263,6 +275,12 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                     "QPS with most users by the greatest, read-only",
                     Measure::Collapse("all cores"),
                     Aim::AtLeast(0.95),
+                ),
+                check(
+                    33,
+                    "growth of the history list a second, read-write, 16 users",
+                    Measure::HistoryGrowth(at("all cores", AT).of(1)),
+                    Aim::None,
                 ),
             ],
         }),

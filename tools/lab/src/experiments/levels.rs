@@ -32,6 +32,19 @@ const fn cost(
     check(row, what, Measure::Cost(at(setting, users), at(off, users)), aim)
 }
 
+/// What a level costs beside "off", both named by the way that locks and cores are set.
+macro_rules! level {
+    ($row:literal, $level:literal, $way:literal, $aim:expr) => {
+        cost(
+            $row,
+            concat!("cost of ", $level, " in %", $way),
+            [concat!($level, $way), concat!("off", $way)],
+            AT,
+            $aim,
+        )
+    };
+}
+
 /// A level of a server whose metadata locks are in 1 shard.
 const fn one(name: &'static str, sql: &'static [&'static str]) -> Setting {
     Setting::named(name).options(ONE).sql(sql)
@@ -42,14 +55,23 @@ const fn eight(name: &'static str, sql: &'static [&'static str]) -> Setting {
     Setting::named(name).options(EIGHT).sql(sql)
 }
 
+/// No level: the schema is off.
+const fn off(name: &'static str) -> Setting {
+    Setting::named(name).options(OFF)
+}
+
+const fn eight_off(name: &'static str) -> Setting {
+    Setting::named(name).options(EIGHT_OFF).sql(&[SHARED])
+}
+
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "pfs-levels",
-        title: "six levels of the Performance Schema: 1 shard, 8 and none, client on the server's cores, beside them, on all",
+        title: "six levels of the Performance Schema: 1 shard, 8 and none; server and client on all cores, on the same half, the client beside or on all",
         rows: &[10, 11, 12, 13, 14, 15],
         kind: Kind::Cells(Cells {
             settings: &[
-                Setting::named("off").options(OFF),
+                off("off"),
                 Setting::named("none").sql(&[NONE]),
                 Setting::named("tables").sql(&[TABLES]),
                 Setting::named("statements").sql(&[STATEMENTS]),
@@ -61,19 +83,31 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 one("statements, 1 shard", &[SHARED, STATEMENTS]),
                 one("def, 1 shard", &[SHARED, DEF]),
                 one("synch, 1 shard", &[SHARED, SYNCH]),
-                Setting::named("off, 8 shards").options(EIGHT_OFF).sql(&[SHARED]),
+                eight_off("off, 8 shards"),
                 eight("none, 8 shards", &[SHARED, NONE]),
                 eight("tables, 8 shards", &[SHARED, TABLES]),
                 eight("statements, 8 shards", &[SHARED, STATEMENTS]),
                 eight("def, 8 shards", &[SHARED, DEF]),
                 eight("synch, 8 shards", &[SHARED, SYNCH]),
-                Setting::named("off, same cores").options(OFF).pin(Pin::Same),
+                eight_off("off, 8 shards, same cores").pin(Pin::Same),
+                eight("none, 8 shards, same cores", &[SHARED, NONE]).pin(Pin::Same),
+                eight("tables, 8 shards, same cores", &[SHARED, TABLES]).pin(Pin::Same),
+                eight("statements, 8 shards, same cores", &[SHARED, STATEMENTS]).pin(Pin::Same),
+                eight("def, 8 shards, same cores", &[SHARED, DEF]).pin(Pin::Same),
+                eight("synch, 8 shards, same cores", &[SHARED, SYNCH]).pin(Pin::Same),
+                eight_off("off, 8 shards, client on all").pin(Pin::Half),
+                eight("none, 8 shards, client on all", &[SHARED, NONE]).pin(Pin::Half),
+                eight("tables, 8 shards, client on all", &[SHARED, TABLES]).pin(Pin::Half),
+                eight("statements, 8 shards, client on all", &[SHARED, STATEMENTS]).pin(Pin::Half),
+                eight("def, 8 shards, client on all", &[SHARED, DEF]).pin(Pin::Half),
+                eight("synch, 8 shards, client on all", &[SHARED, SYNCH]).pin(Pin::Half),
+                off("off, same cores").pin(Pin::Same),
                 Setting::named("none, same cores").sql(&[NONE]).pin(Pin::Same),
                 Setting::named("tables, same cores").sql(&[TABLES]).pin(Pin::Same),
                 Setting::named("statements, same cores").sql(&[STATEMENTS]).pin(Pin::Same),
                 Setting::named("def, same cores").sql(&[DEF]).pin(Pin::Same),
                 Setting::named("synch, same cores").sql(&[SYNCH]).pin(Pin::Same),
-                Setting::named("off, other cores").options(OFF).pin(Pin::Apart),
+                off("off, other cores").pin(Pin::Apart),
                 Setting::named("none, other cores").sql(&[NONE]).pin(Pin::Apart),
                 Setting::named("tables, other cores").sql(&[TABLES]).pin(Pin::Apart),
                 Setting::named("statements, other cores").sql(&[STATEMENTS]).pin(Pin::Apart),
@@ -86,157 +120,41 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             tables: 8,
             rows: 100_000,
             checks: &[
-                cost(
-                    10,
-                    "cost of none in %, 1 shard",
-                    ["none, 1 shard", "off, 1 shard"],
-                    AT,
-                    Aim::AtMost(2.0),
-                ),
-                cost(
-                    10,
-                    "cost of tables in %, 1 shard",
-                    ["tables, 1 shard", "off, 1 shard"],
-                    AT,
-                    Aim::None,
-                ),
-                cost(
-                    10,
-                    "cost of statements in %, 1 shard",
-                    ["statements, 1 shard", "off, 1 shard"],
-                    AT,
-                    Aim::None,
-                ),
-                cost(
-                    10,
-                    "cost of def in %, 1 shard",
-                    ["def, 1 shard", "off, 1 shard"],
-                    AT,
-                    Aim::AtMost(7.0),
-                ),
-                cost(
-                    10,
-                    "cost of synch in %, 1 shard",
-                    ["synch, 1 shard", "off, 1 shard"],
-                    AT,
-                    Aim::AtMost(10.0),
-                ),
-                cost(
-                    11,
-                    "cost of none in %, 8 shards",
-                    ["none, 8 shards", "off, 8 shards"],
-                    AT,
-                    Aim::AtMost(2.0),
-                ),
-                cost(
-                    11,
-                    "cost of tables in %, 8 shards",
-                    ["tables, 8 shards", "off, 8 shards"],
-                    AT,
-                    Aim::AtMost(3.0),
-                ),
-                cost(
-                    11,
-                    "cost of statements in %, 8 shards",
-                    ["statements, 8 shards", "off, 8 shards"],
-                    AT,
-                    Aim::AtMost(3.0),
-                ),
-                cost(
-                    11,
-                    "cost of def in %, 8 shards",
-                    ["def, 8 shards", "off, 8 shards"],
-                    AT,
-                    Aim::AtMost(4.5),
-                ),
-                cost(
-                    11,
-                    "cost of synch in %, 8 shards",
-                    ["synch, 8 shards", "off, 8 shards"],
-                    AT,
-                    Aim::AtMost(9.5),
-                ),
-                cost(11, "cost of none in %, no shard", ["none", "off"], AT, Aim::AtMost(2.0)),
-                cost(11, "cost of tables in %, no shard", ["tables", "off"], AT, Aim::AtMost(3.0)),
-                cost(
-                    11,
-                    "cost of statements in %, no shard",
-                    ["statements", "off"],
-                    AT,
-                    Aim::AtMost(3.0),
-                ),
-                cost(11, "cost of def in %, no shard", ["def", "off"], AT, Aim::AtMost(4.5)),
-                cost(11, "cost of synch in %, no shard", ["synch", "off"], AT, Aim::AtMost(9.5)),
-                cost(
-                    12,
-                    "cost of none in %, client on the same cores",
-                    ["none, same cores", "off, same cores"],
-                    AT,
-                    Aim::AtMost(2.0),
-                ),
-                cost(
-                    12,
-                    "cost of tables in %, client on the same cores",
-                    ["tables, same cores", "off, same cores"],
-                    AT,
-                    Aim::AtMost(4.7),
-                ),
-                cost(
-                    12,
-                    "cost of statements in %, client on the same cores",
-                    ["statements, same cores", "off, same cores"],
-                    AT,
-                    Aim::AtMost(4.7),
-                ),
-                cost(
-                    12,
-                    "cost of def in %, client on the same cores",
-                    ["def, same cores", "off, same cores"],
-                    AT,
-                    Aim::AtMost(6.5),
-                ),
-                cost(
-                    12,
-                    "cost of synch in %, client on the same cores",
-                    ["synch, same cores", "off, same cores"],
-                    AT,
-                    Aim::AtMost(11.0),
-                ),
-                cost(
-                    13,
-                    "cost of none in %, client on other cores",
-                    ["none, other cores", "off, other cores"],
-                    AT,
-                    Aim::AtMost(2.0),
-                ),
-                cost(
-                    13,
-                    "cost of tables in %, client on other cores",
-                    ["tables, other cores", "off, other cores"],
-                    AT,
-                    Aim::AtMost(4.0),
-                ),
-                cost(
-                    13,
-                    "cost of statements in %, client on other cores",
-                    ["statements, other cores", "off, other cores"],
-                    AT,
-                    Aim::AtMost(4.7),
-                ),
-                cost(
-                    13,
-                    "cost of def in %, client on other cores",
-                    ["def, other cores", "off, other cores"],
-                    AT,
-                    Aim::AtMost(6.0),
-                ),
-                cost(
-                    13,
-                    "cost of synch in %, client on other cores",
-                    ["synch, other cores", "off, other cores"],
-                    AT,
-                    Aim::AtMost(10.0),
-                ),
+                level!(10, "none", ", 1 shard", Aim::AtMost(2.0)),
+                level!(10, "tables", ", 1 shard", Aim::None),
+                level!(10, "statements", ", 1 shard", Aim::None),
+                level!(10, "def", ", 1 shard", Aim::AtMost(7.0)),
+                level!(10, "synch", ", 1 shard", Aim::AtMost(10.0)),
+                level!(11, "none", ", 8 shards", Aim::AtMost(2.0)),
+                level!(11, "tables", ", 8 shards", Aim::AtMost(3.0)),
+                level!(11, "statements", ", 8 shards", Aim::AtMost(3.0)),
+                level!(11, "def", ", 8 shards", Aim::AtMost(4.5)),
+                level!(11, "synch", ", 8 shards", Aim::AtMost(9.5)),
+                level!(11, "none", "", Aim::AtMost(2.0)),
+                level!(11, "tables", "", Aim::AtMost(3.0)),
+                level!(11, "statements", "", Aim::AtMost(3.0)),
+                level!(11, "def", "", Aim::AtMost(4.5)),
+                level!(11, "synch", "", Aim::AtMost(9.5)),
+                level!(12, "none", ", 8 shards, same cores", Aim::AtMost(2.0)),
+                level!(12, "tables", ", 8 shards, same cores", Aim::AtMost(4.7)),
+                level!(12, "statements", ", 8 shards, same cores", Aim::AtMost(4.7)),
+                level!(12, "def", ", 8 shards, same cores", Aim::AtMost(6.5)),
+                level!(12, "synch", ", 8 shards, same cores", Aim::AtMost(11.0)),
+                level!(12, "none", ", same cores", Aim::AtMost(2.0)),
+                level!(12, "tables", ", same cores", Aim::AtMost(4.7)),
+                level!(12, "statements", ", same cores", Aim::AtMost(4.7)),
+                level!(12, "def", ", same cores", Aim::AtMost(6.5)),
+                level!(12, "synch", ", same cores", Aim::AtMost(11.0)),
+                level!(13, "none", ", 8 shards, client on all", Aim::AtMost(2.0)),
+                level!(13, "tables", ", 8 shards, client on all", Aim::AtMost(4.0)),
+                level!(13, "statements", ", 8 shards, client on all", Aim::AtMost(4.7)),
+                level!(13, "def", ", 8 shards, client on all", Aim::AtMost(6.0)),
+                level!(13, "synch", ", 8 shards, client on all", Aim::AtMost(10.0)),
+                level!(13, "none", ", other cores", Aim::AtMost(2.0)),
+                level!(13, "tables", ", other cores", Aim::AtMost(4.0)),
+                level!(13, "statements", ", other cores", Aim::AtMost(4.7)),
+                level!(13, "def", ", other cores", Aim::AtMost(6.0)),
+                level!(13, "synch", ", other cores", Aim::AtMost(10.0)),
                 cost(
                     14,
                     "cost of def in %, as Callaghan compared",
@@ -267,7 +185,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             settings: &[
                 Setting::named("built without").build("bare"),
                 Setting::named("built without latches").build("no-latches").sql(&[DEF]),
-                Setting::named("off").options(OFF),
+                off("off"),
                 Setting::named("none").sql(&[NONE]),
                 Setting::named("tables").sql(&[TABLES]),
                 Setting::named("statements").sql(&[STATEMENTS]),

@@ -87,13 +87,13 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 check(
                     3,
                     "P_S off: QPS without shards by that of the peer, 32 users",
-                    Measure::BesidePeer("no shard, P_S off", AT_32),
+                    Measure::BesidePeer(Figure::Qps, at("no shard, P_S off", AT_32)),
                     Aim::AtLeast(1.0),
                 ),
                 check(
                     4,
                     "QPS without shards by that of the peer, 1 user",
-                    Measure::BesidePeer("no shard", Users::Least),
+                    Measure::BesidePeer(Figure::Qps, at("no shard", Users::Least)),
                     Aim::AtLeast(1.0),
                 ),
                 check(

@@ -1,6 +1,6 @@
 //! The experiments, as a table of declarations: what is set, what is driven, what is measured, and how it is judged.
 //!
-//! Reading order: the types here, then by subject [`metadata`], [`levels`], [`caches`], [`engine`], [`profile`], [`beyond`].
+//! Reading order: the types here, then by subject [`metadata`], [`levels`], [`caches`], [`engine`], [`profile`], [`loads`], [`beyond`].
 //!
 //! 1. Each row of the literature belongs to exactly one experiment (a test counts them).
 //! 2. An experiment that is not there says why, and cannot be run.
@@ -10,6 +10,7 @@ mod beyond;
 mod caches;
 mod engine;
 mod levels;
+mod loads;
 mod metadata;
 mod profile;
 
@@ -83,6 +84,8 @@ pub struct Setting {
     pub name: &'static str,
     /// Options at the start; a server that runs already cannot have them.
     pub options: &'static [&'static str],
+    /// Those that stand for them with `--quick`, whose tables are small; empty: the same.
+    pub options_quick: &'static [&'static str],
     /// Statements before each cell.
     pub sql: &'static [&'static str],
     /// Statements before those, which set back what other settings change: a server without these variables needs none of it.
@@ -101,6 +104,7 @@ impl Setting {
         Setting {
             name,
             options: &[],
+            options_quick: &[],
             sql: &[],
             resets: &[],
             build: "",
@@ -111,6 +115,18 @@ impl Setting {
 
     const fn options(self, options: &'static [&'static str]) -> Setting {
         Setting { options, ..self }
+    }
+
+    const fn options_quick(self, options_quick: &'static [&'static str]) -> Setting {
+        Setting { options_quick, ..self }
+    }
+
+    /// The setting as it is measured, with `--quick` or without.
+    pub fn with_quick(self, is_quick: bool) -> Setting {
+        match is_quick && !self.options_quick.is_empty() {
+            true => Setting { options: self.options_quick, ..self },
+            false => self,
+        }
     }
 
     const fn sql(self, sql: &'static [&'static str]) -> Setting {
@@ -195,6 +211,8 @@ pub enum Figure {
     ServerCpu,
     /// Variation of the TPS of single seconds: deviation by mean.
     Variation,
+    /// Transactions that were taken back (deadlocks, mostly), by those that went well.
+    TakenBack,
 }
 
 /// How a figure is computed from cells.
@@ -208,8 +226,8 @@ pub enum Measure {
     Flatness(&'static str),
     /// QPS with most users by the greatest.
     Collapse(&'static str),
-    /// QPS of the lab's own server by that of the first DSN, with as many users.
-    BesidePeer(&'static str, Users),
+    /// Of the lab's own server by that of the first DSN, with as many users.
+    BesidePeer(Figure, At),
     /// The figure itself.
     Of(Figure, At),
     /// Largest by smallest count among instances whose event has this in its name, of those that count.
@@ -230,6 +248,14 @@ pub enum Measure {
     LatchShare(At),
     /// Share of the server's CPU that the kernel has, in percent: the network, for a select.
     KernelShare(At),
+    /// Share of the server's CPU that the thread which samples sessions has, in percent.
+    SessionSamplerShare(At),
+    /// Memory of the server, in MiB.
+    Resident(At),
+    /// How much larger it is after the last round than after the first, in MiB.
+    ResidentGrowth(At),
+    /// How much longer the list of transactions whose old versions are not purged is after a second.
+    HistoryGrowth(At),
     /// A status variable's growth a second.
     StatusPerSecond(At, &'static str),
     /// System calls of the server for each query, of a setting that counts them.
@@ -256,9 +282,13 @@ impl Measure {
             | Measure::HeldPercent(at, _)
             | Measure::LatchShare(at)
             | Measure::KernelShare(at)
+            | Measure::SessionSamplerShare(at)
+            | Measure::Resident(at)
+            | Measure::ResidentGrowth(at)
+            | Measure::HistoryGrowth(at)
             | Measure::SystemCalls(at)
+            | Measure::BesidePeer(_, at)
             | Measure::StatusPerSecond(at, _) => at.users,
-            Measure::BesidePeer(_, users) => *users,
             Measure::Flatness(_)
             | Measure::Collapse(_)
             | Measure::Allocations(_)
@@ -290,6 +320,7 @@ pub fn all() -> impl Iterator<Item = &'static Experiment> {
         caches::EXPERIMENTS,
         engine::EXPERIMENTS,
         profile::EXPERIMENTS,
+        loads::EXPERIMENTS,
         beyond::EXPERIMENTS,
     ]
     .into_iter()

@@ -23,11 +23,18 @@ fn settings_of(measure: &Measure) -> Vec<(&'static str, usize)> {
     use Measure::*;
     match measure {
         Ratio(_, a, b) | Cost(a, b) => vec![(a.setting, a.workload), (b.setting, b.workload)],
-        Flatness(name) | Collapse(name) | BesidePeer(name, _) => vec![(name, 0)],
-        Of(_, at) | LatchShare(at) | KernelShare(at) | SystemCalls(at) | Allocations(at) => {
-            vec![(at.setting, at.workload)]
-        }
-        Balance(at, _)
+        Flatness(name) | Collapse(name) => vec![(name, 0)],
+        Of(_, at)
+        | BesidePeer(_, at)
+        | Resident(at)
+        | ResidentGrowth(at)
+        | LatchShare(at)
+        | KernelShare(at)
+        | SessionSamplerShare(at)
+        | HistoryGrowth(at)
+        | SystemCalls(at)
+        | Allocations(at)
+        | Balance(at, _)
         | Instances(at, _)
         | WaitSeconds(at, _)
         | Waits(at, _)

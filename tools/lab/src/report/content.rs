@@ -65,7 +65,6 @@ fn circumstances(report: &Report<'_>) -> Table {
     let mut lines = vec![
         line("date", report.date.clone()),
         line("command", plan.command.clone()),
-        line("commit of the checkout", report.commit.clone()),
         line("kernel", machine.kernel.clone()),
         line("processor", format!("{}, {} cores", machine.processor, machine.cores)),
         line("memory", format!("{} MiB", machine.memory_mib)),
@@ -76,6 +75,9 @@ fn circumstances(report: &Report<'_>) -> Table {
             format!("{} of {:?} after {:?} of warm-up", plan.rounds, plan.length, plan.warm_up),
         ),
     ];
+    lines.extend(
+        report.builds.iter().map(|(name, build)| line(&format!("build of {name}"), build.clone())),
+    );
     lines.retain(|line| !line[1].is_empty());
     table("", &["", ""], lines)
 }

@@ -2,7 +2,7 @@
 //! its cell; `findings.csv`, a line for each figure that is judged.
 
 use crate::experiments::Aim;
-use crate::outcome::{Cell, Finding, Outcome};
+use crate::outcome::{Cell, Described, Finding, Outcome};
 use crate::verdict::{cpu_us, holds, qps, tps};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -101,7 +101,8 @@ impl Csv {
             cell.round.to_string(),
         ]
         .join(",");
-        self.cells.line(&format!("{place},{}", figures(cell).join(",")))?;
+        let is_limpid = outcome.servers.get(column.server).is_some_and(Described::is_limpid);
+        self.cells.line(&format!("{place},{}", figures(cell, is_limpid).join(",")))?;
         for second in &cell.seconds {
             let mut line = |kind: &str, name: &str, grown: f64| {
                 let rate = second.rate(grown);
@@ -126,8 +127,14 @@ impl Csv {
             {
                 line("server", name, switches)?;
             }
+            if let Some(spent_s) = second.session_sampler_s {
+                line("server", "session_sampler_seconds", spent_s)?;
+            }
             for (name, grown) in &second.status {
                 line("status", name, *grown)?;
+            }
+            if let Some(grown) = second.history_len {
+                line("status", "trx_rseg_history_len", grown)?;
             }
             for (kinds, waits) in [
                 (["class_waits", "class_wait_seconds"], &second.classes),
@@ -154,13 +161,13 @@ fn quoted(text: &str) -> String {
 }
 
 /// The figures of a cell, in the order of its heads; empty what is not known.
-fn figures(cell: &Cell) -> Vec<String> {
+fn figures(cell: &Cell, is_limpid: bool) -> Vec<String> {
     let counts = cell.driven.counts;
     let each = |sum: Option<f64>, by: f64| sum.map(|sum| sum / by);
-    let fsyncs: f64 = ["Innodb_data_fsyncs", "Innodb_os_log_fsyncs"]
-        .iter()
-        .filter_map(|name| cell.growth.status.get(*name))
-        .sum();
+    let grown = |name: &str| cell.growth.status.get(name).copied().unwrap_or(0.0);
+    // Those of the log are in the first figure of other servers, too.
+    let of_log = if is_limpid { grown("Innodb_os_log_fsyncs") } else { 0.0 };
+    let fsyncs = grown("Innodb_data_fsyncs") + of_log;
     let most_held = holds(&cell.growth).max_by(|a, b| a.2.total_cmp(&b.2));
     let acquisitions: f64 = holds(&cell.growth).map(|(_, rate, _)| rate).sum();
     let client_us = cell.growth.client.map(|spent| spent.cpu_s() * 1e6);
@@ -195,7 +202,20 @@ mod tests {
     fn fields_keep_what_divides_them() {
         assert_eq!(quoted("plain"), "plain");
         assert_eq!(quoted("8 shards, \"bad\""), "\"8 shards, \"\"bad\"\"\"");
-        assert_eq!(figures(&Cell::default()).len() + 7, CELLS.split(',').count());
+        assert_eq!(figures(&Cell::default(), true).len() + 7, CELLS.split(',').count());
+    }
+
+    #[test]
+    fn fsyncs_of_the_log_are_counted_once() {
+        let heads: Vec<&str> = CELLS.split(',').skip(7).collect();
+        let place = heads.iter().position(|head| *head == "fsyncs_per_transaction").unwrap();
+        let mut cell = Cell::default();
+        cell.driven.counts.transactions = 10.0;
+        for (name, grown) in [("Innodb_data_fsyncs", 8.0), ("Innodb_os_log_fsyncs", 5.0)] {
+            cell.growth.status.insert(name.into(), grown);
+        }
+        let [own, other] = [true, false].map(|is_limpid| figures(&cell, is_limpid)[place].clone());
+        assert_eq!((own.as_str(), other.as_str()), ("1.3000", "0.8000"));
     }
 
     #[test]

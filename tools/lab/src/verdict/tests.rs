@@ -3,6 +3,7 @@
 use super::*;
 use crate::driver::{Counts, Driven};
 use crate::experiments::find;
+use crate::machine::Spent;
 use crate::outcome::{Column, Described};
 use crate::sampler::Growth;
 
@@ -86,6 +87,8 @@ fn what_is_not_there_says_so() {
     assert!(reason(Measure::HeldPercent(at("a"), "x")).contains("does not tell"));
     assert!(reason(Measure::Flatness("a")).contains("two levels"));
     assert_eq!(reason(Measure::Not("why")), "why");
+    assert!(reason(Measure::SessionSamplerShare(at("a"))).contains("does not tell"));
+    assert!(reason(Measure::HistoryGrowth(at("a"))).contains("does not tell"));
     let waits = Measure::WaitSeconds(at("a"), "mutex/sql/MDL_map");
     assert!(reason(waits).contains("counts no waits with"));
     outcome.servers.push(Described {
@@ -109,13 +112,22 @@ fn counts_of_instances_and_peers() {
     assert_eq!(value(Measure::Instances(at("a"), "m@")), 2.0);
     assert_eq!(value(Measure::Flatness("a")), 0.75);
     assert_eq!(value(Measure::Collapse("a")), 0.75);
-    assert_eq!(value(Measure::BesidePeer("a", Users::Most)), 1.5);
-    assert_eq!(value(Measure::BesidePeer("a", Users::Least)), 2.0);
+    let beside = |users| Measure::BesidePeer(Figure::Qps, At { users, ..at("a") });
+    assert_eq!(value(beside(Users::Most)), 1.5);
+    assert_eq!(value(beside(Users::Least)), 2.0);
     // What a peer does not have is not made up for it from others' figures.
-    for measure in [Measure::Flatness("a"), Measure::BesidePeer("a", Users::Most)] {
+    for measure in [Measure::Flatness("a"), beside(Users::Most)] {
         let of_peer = judge(&outcome, &Check { row: 1, what: "", measure, aim: Aim::None }, "peer");
         assert!(matches!(of_peer.verdict, Verdict::NotMeasured(_)), "{of_peer:?}");
     }
+    // Nor is it set beside itself, or another.
+    outcome.columns[2].setting = "a".into();
+    let of_peer = judge(
+        &outcome,
+        &Check { row: 0, what: "", measure: beside(Users::Most), aim: Aim::None },
+        "peer",
+    );
+    assert_eq!(of_peer.verdict, Verdict::NotMeasured("it is a peer".into()));
     // A build of its own stands in for the setting that needs it.
     outcome.columns[1].subject = "bare".into();
     outcome.cells.extend([cell(1, 16, 1, 50.0), cell(1, 16, 2, 50.0)]);
@@ -125,4 +137,43 @@ fn counts_of_instances_and_peers() {
         At { users: Users::Least, ..at("b") },
     );
     assert_eq!(judged(&outcome, by_build, Aim::None).estimate.unwrap().value, 4.0);
+}
+
+#[test]
+fn the_samplers_share_and_the_growth_of_history() {
+    let mut outcome = outcome();
+    for round in 1..=2 {
+        let mut cell = cell(0, 32, round, 200.0);
+        cell.growth.seconds = 2.0;
+        cell.growth.server = Some(Spent { user_s: 1.5, kernel_s: 0.5, ..Spent::default() });
+        cell.growth.session_sampler_s = Some(0.01);
+        cell.growth.history_len = Some(-30.0);
+        outcome.cells.push(cell);
+    }
+    let share = Measure::SessionSamplerShare(at("a"));
+    let found = judged(&outcome, share, Aim::AtMost(0.6));
+    assert_eq!((found.estimate.unwrap().value, found.verdict), (0.5, Verdict::Holds));
+    let growth = judged(&outcome, Measure::HistoryGrowth(at("a")), Aim::None);
+    assert_eq!(growth.estimate.unwrap().value, -15.0);
+}
+
+#[test]
+fn memory_and_transactions_that_were_taken_back() {
+    let mut outcome = outcome();
+    let growth = Measure::ResidentGrowth(at("a"));
+    for (round, mib) in [(1, 300.0), (2, 320.0), (3, 307.0)] {
+        let mut cell = cell(0, 8, round, 200.0);
+        (cell.resident_mib, cell.driven.counts.errors) = (Some(mib), 1.0);
+        outcome.cells.push(cell);
+        if round == 1 {
+            let once = judged(&outcome, growth, Aim::AtMost(8.0));
+            assert_eq!(once.verdict, Verdict::NotMeasured("takes two rounds or more".into()));
+        }
+    }
+    assert_eq!(judged(&outcome, growth, Aim::AtMost(8.0)).verdict, Verdict::Holds);
+    assert_eq!(judged(&outcome, growth, Aim::AtMost(6.0)).verdict, Verdict::Fails);
+    let resident = judged(&outcome, Measure::Resident(at("a")), Aim::AtMost(384.0));
+    assert_eq!((resident.estimate.unwrap().value, resident.verdict), (307.0, Verdict::Holds));
+    let back = judged(&outcome, Measure::Of(Figure::TakenBack, at("a")), Aim::AtMost(0.01));
+    assert_eq!((back.estimate.unwrap().value, back.verdict), (0.005, Verdict::Holds));
 }
