@@ -111,7 +111,14 @@ fn a_client_whose_password_expired_sets_another_one_and_does_nothing_else() {
     let mut root = TextClient::connect(server.socket());
     run(
         &mut root,
-        &["CREATE DATABASE d", "CREATE USER u IDENTIFIED BY 'one'", "GRANT ALL ON d.* TO u"],
+        &[
+            "CREATE DATABASE d",
+            "CREATE USER u IDENTIFIED BY 'one'",
+            "CREATE USER other IDENTIFIED BY 'one'",
+            "GRANT CREATE USER ON *.* TO u",
+            "GRANT UPDATE ON mysql.* TO u",
+            "GRANT ALL ON d.* TO u",
+        ],
     );
     for (old, new, change) in [
         ("one", "two", "ALTER USER USER() IDENTIFIED BY 'two'"),
@@ -129,6 +136,13 @@ fn a_client_whose_password_expired_sets_another_one_and_does_nothing_else() {
             "CREATE TABLE d.t (a INT)",
             "PREPARE s FROM 'SELECT 1'",
             "FLUSH PRIVILEGES",
+            "ALTER USER USER()",
+            "ALTER USER u DEFAULT ROLE NONE",
+            "ALTER USER other IDENTIFIED BY 'x'",
+            "ALTER USER u IDENTIFIED BY 'x', other IDENTIFIED BY 'x'",
+            "SET PASSWORD FOR other = 'x'",
+            "ALTER USER u PASSWORD EXPIRE NEVER",
+            "ALTER USER other ACCOUNT UNLOCK",
         ] {
             assert_eq!(ask(&mut client, sql), Err(1820), "{sql}");
         }

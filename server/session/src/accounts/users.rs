@@ -126,7 +126,7 @@ impl Core {
 
     /// ALTER USER; the passwords that were made.
     pub(crate) fn alter_users(&mut self, alter: &AlterUser) -> Result<Vec<Made>, SqlError> {
-        self.change_accounts(|core, accounts, changes| {
+        let made = self.change_accounts(|core, accounts, changes| {
             let (mut missing, mut made) = (Vec::new(), Vec::new());
             for spec in &alter.accounts {
                 let name = core.account_name(&spec.account);
@@ -135,6 +135,7 @@ impl Core {
                     continue;
                 };
                 let new = NewPassword::of(spec);
+                core.check_expired(&name, new.as_ref())?;
                 if is_own_password(core, alter, spec, &name) {
                     let of_two = spec.retain_current || spec.discard_old;
                     core.check_own_password(account, new.as_ref(), of_two)?;
@@ -153,36 +154,64 @@ impl Core {
                     let names = core.roles_of_set(accounts, account, roles);
                     core.set_default_roles_named(accounts, account, names)?;
                 }
-                if alter.options.contains(&AccountOption::Lock(false)) {
-                    core.env.server.logins.forget(&name);
-                }
-                if alter.options.iter().any(|o| matches!(o, AccountOption::Limit(..))) {
-                    core.env.server.logins.forget_used(&name);
-                }
             }
             if !missing.is_empty() && !alter.if_exists {
                 return Err(operation_failed("ALTER USER", &missing));
             }
             missing.iter().for_each(|name| core.note_unknown_account(name));
-            core.password_was_set(&changes.changed);
             Ok(made)
-        })
+        })?;
+        self.were_altered(alter);
+        Ok(made)
     }
 
-    /// A session whose own password expired may go on.
-    fn password_was_set(&mut self, changed: &[Account]) {
-        let own = changed.iter().find(|account| account.name == self.env.login.rights.name);
-        if own.is_some_and(|account| !account.expired) {
+    /// What sessions and logins keep of accounts that were altered.
+    fn were_altered(&mut self, alter: &AlterUser) {
+        let has = &alter.options;
+        for spec in &alter.accounts {
+            let name = self.account_name(&spec.account);
+            if has.contains(&AccountOption::Lock(false)) {
+                self.env.server.logins.forget(&name);
+            }
+            if has.iter().any(|option| matches!(option, AccountOption::Limit(..))) {
+                self.env.server.logins.forget_used(&name);
+            }
+            let is_new = NewPassword::of(spec).is_some_and(|new| *new.secret != Secret::None);
+            if is_new && !has.contains(&AccountOption::Expire) {
+                self.password_was_set(&name);
+            }
+        }
+    }
+
+    /// An account has a new password: a session whose own expired may go on.
+    fn password_was_set(&mut self, name: &AccountName) {
+        if *name == self.env.login.rights.name {
             self.env.login.password_expired = false;
             self.env.judge_limits();
         }
     }
 
+    /// Whose password expired gives itself another one, and nothing to others.
+    ///
+    /// # Errors
+    /// 1820.
+    fn check_expired(
+        &self,
+        name: &AccountName,
+        new: Option<&NewPassword<'_>>,
+    ) -> Result<(), SqlError> {
+        let is_own = *name == self.env.login.rights.name;
+        let sets = is_own && new.is_some_and(|new| *new.secret != Secret::None);
+        match self.env.login.password_expired && !sets {
+            true => Err(SessionError::MustChangePassword.into()),
+            false => Ok(()),
+        }
+    }
+
     /// SET PASSWORD; the password that was made.
     pub(crate) fn set_password(&mut self, set: &SetPassword) -> Result<Vec<Made>, SqlError> {
-        self.change_accounts(|core, accounts, changes| {
-            let written = set.account.as_ref().unwrap_or(&ast::Account::Current);
-            let name = core.account_name(written);
+        let name = self.account_name(set.account.as_ref().unwrap_or(&ast::Account::Current));
+        let made = self.change_accounts(|core, accounts, changes| {
             if name != core.env.login.rights.name
                 && core.env.login.rights.check_schema("mysql", Privileges::UPDATE).is_err()
             {
@@ -200,15 +229,17 @@ impl Core {
                 replace: set.replace.as_ref().map(|password| &password[..]),
                 retain_current: set.retain_current,
             };
+            core.check_expired(&name, Some(&new))?;
             if name == core.env.login.rights.name {
                 core.check_own_password(account, Some(&new), set.retain_current)?;
             }
             core.check_replaced(account, &new)?;
             core.check_policy(account, &new)?;
             let made = core.give_password(account, &new)?;
-            core.password_was_set(&changes.changed);
             Ok(made.into_iter().collect())
-        })
+        })?;
+        self.password_was_set(&name);
+        Ok(made)
     }
 
     /// DROP USER and DROP ROLE.

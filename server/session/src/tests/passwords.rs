@@ -171,7 +171,10 @@ fn a_password_expires_after_its_days_or_those_of_all() {
     change(&server, "old", |account| account.lifetime = Lifetime::Days(1));
     let mut client = Client::knock(&server, Peer::Socket(None));
     assert_ok(&client.log_in("old", Plugin::CachingSha2, b""));
-    assert_eq!(client.fails("SELECT 1"), MUST_CHANGE);
+    for sql in ["SELECT 1", "ALTER USER USER()", "ALTER USER USER() DEFAULT ROLE NONE", "SELECT 1"]
+    {
+        assert_eq!(client.fails(sql), MUST_CHANGE, "{sql}");
+    }
     client.run("ALTER USER USER() IDENTIFIED BY ''");
     assert_eq!(client.rows("SELECT 1"), ["1"]);
     assert_ok(&unaware(&server).1);
