@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use session::hosts::Came;
 use session::{Net, Next, Peer, Session, Wake};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -202,8 +203,16 @@ pub fn serve(process: &Process, mut session: Box<Session>, socket: &Socket, prox
         // What comes in and goes out is the session's.
         let slot = slots.session(slot);
         let _entered = sync::enter(slot);
-        let is_lost = || socket.is_lost();
-        sync::with_client(slot, &is_lost, || talk(&mut session, socket, proxied))
+        let was_lost = Cell::new(false);
+        let is_lost = || {
+            was_lost.set(socket.is_lost());
+            was_lost.get()
+        };
+        match sync::with_client(slot, &is_lost, || talk(&mut session, socket, proxied)) {
+            // Nobody killed it.
+            Lost::Killed if was_lost.get() => Lost::Read,
+            lost => lost,
+        }
     }));
     let id = session.id();
     match ended {

@@ -141,8 +141,11 @@ fn told(
     }
 }
 
-/// Whether a figure misses an aim, as `findings.csv` has it; one that was not measured misses none.
+/// Whether a figure misses an aim, as `findings.csv` has it; one that was not measured misses it.
 fn misses(aim: &str, value: f64) -> bool {
+    if value.is_nan() {
+        return !aim.is_empty();
+    }
     let limit = |words: &str| aim.strip_prefix(words).and_then(|limit| limit.parse::<f64>().ok());
     limit("at least ").is_some_and(|limit| value < limit)
         || limit("at most ").is_some_and(|limit| value > limit)
@@ -178,6 +181,6 @@ mod tests {
     fn aims_are_missed_on_their_side() {
         assert!(misses("at least 0.5", 0.4) && !misses("at least 0.5", 0.5));
         assert!(misses("at most 8", 8.5) && !misses("at most 8", -3.0));
-        assert!(!misses("", 1.0) && !misses("at least 0.8", f64::NAN));
+        assert!(!misses("", 1.0) && !misses("", f64::NAN) && misses("at least 0.8", f64::NAN));
     }
 }

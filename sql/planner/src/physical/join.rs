@@ -59,7 +59,6 @@ impl Step {
         matches!(self.method, Method::Loop(_))
             && self.rows * NARROW <= before.rows
             && self.cost <= before.rows * SUBQUERY_COST
-            && !locks_rows(leaves)
             && leaves.assigned.is_empty()
     }
 }
@@ -141,7 +140,8 @@ impl Planner<'_> {
             }
             tie(&mut fresh, implied, member.leaves, before.inside);
             fresh.append(&mut late);
-            if steps.get(at + 1).is_some_and(|(_, next)| next.is_before_subqueries(step, leaves)) {
+            let next = steps.get(at + 1).filter(|_| !self.locks && !locks_rows(leaves));
+            if next.is_some_and(|(_, next)| next.is_before_subqueries(step, leaves)) {
                 (late, fresh) = fresh.into_iter().partition(|e| leaves.runs_for_each_row(e));
             }
             node = Some(self.place(node, member, step, fresh, nest, leaves, before)?);
