@@ -340,12 +340,19 @@ fn field_among<'v>(
     env: &mut dyn Environment,
 ) -> Answer<'v> {
     let doubles = compares_doubles(site);
+    // Of integers alone MySQL compares the bits.
+    let bits = site.types.iter().all(|ty| ty.kind.is_int());
     let mut args = vec![NULL; site.arguments.len()];
     args[0] = sought;
     let mut c = Call { args: &mut args, site, env };
     let as_compared = |c: &mut Call<'_, 'v>, n: usize| {
         if doubles && !c.is_null(n) {
             c.args[n] = Value::Datum(Datum::Double(c.double(n)));
+        }
+        if let Datum::UInt(v) = c.datum(n)
+            && bits
+        {
+            c.args[n] = Value::Datum(Datum::Int(v as i64));
         }
     };
     as_compared(&mut c, 0);
