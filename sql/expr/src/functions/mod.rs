@@ -15,6 +15,7 @@ pub mod json;
 mod locks;
 mod misc;
 pub mod moments;
+mod number_format;
 mod numeric;
 mod operators;
 mod regexp;
@@ -233,6 +234,7 @@ impl Function {
 static THEMES: &[&[Function]] = &[
     string::FUNCTIONS,
     string_parts::FUNCTIONS,
+    number_format::FUNCTIONS,
     numeric::FUNCTIONS,
     operators::FUNCTIONS,
     control::FUNCTIONS,
