@@ -171,8 +171,7 @@ fn a_password_expires_after_its_days_or_those_of_all() {
     change(&server, "old", |account| account.lifetime = Lifetime::Days(1));
     let mut client = Client::knock(&server, Peer::Socket(None));
     assert_ok(&client.log_in("old", Plugin::CachingSha2, b""));
-    for sql in ["SELECT 1", "ALTER USER USER()", "ALTER USER USER() DEFAULT ROLE NONE", "SELECT 1"]
-    {
+    for sql in ["SELECT 1", "ALTER USER USER()", "ALTER USER old DEFAULT ROLE NONE", "SELECT 1"] {
         assert_eq!(client.fails(sql), MUST_CHANGE, "{sql}");
     }
     client.run("ALTER USER USER() IDENTIFIED BY ''");
