@@ -27,7 +27,7 @@ pub struct Call<'c, 'v> {
 const SMALL_BYTES: usize = 1024;
 
 /// Room for the text of a number or a time.
-const SCALAR_BYTES: usize = 32;
+pub(super) const SCALAR_BYTES: usize = 32;
 
 /// Behind a result of this size the statement looks whether it was killed.
 const LONG_BYTES: usize = 1 << 20;

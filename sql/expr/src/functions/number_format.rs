@@ -1,6 +1,6 @@
 //! FORMAT: a number as the people of a place write it.
 
-use super::call::{Answer, Call, NULL};
+use super::call::{Answer, Call, NULL, SCALAR_BYTES};
 use super::{Function, function};
 use crate::build::Derive;
 use crate::{SqlError, WarningLevel};
@@ -16,9 +16,6 @@ pub static FUNCTIONS: &[Function] = &[function(
 .sees_null()];
 
 type Derived = Result<ColumnType, SqlError>;
-
-/// Room for a number as most are written.
-const NUMBER_BYTES: usize = 48;
 
 fn format_type(d: &mut Derive<'_>) -> Derived {
     let ty = d.ty(0);
@@ -68,14 +65,14 @@ fn rounded(c: &mut Call<'_, '_>, decimals: usize) -> Vec<u8> {
         // Digits of so small a number are those of a whole one; a zero may have a sign.
         let units = (double * 10f64.powi(decimals as i32)).round_ties_even();
         if units != 0.0 && units.abs() < (1_u64 << 52) as f64 {
-            let mut text = Vec::with_capacity(NUMBER_BYTES);
+            let mut text = Vec::with_capacity(SCALAR_BYTES);
             Decimal::from_i128(units as i128, decimals as u8).append_text(&mut text);
             return text;
         }
         let double = super::numeric::round_double(double, decimals as i64);
         return format!("{double:.decimals$}").into_bytes();
     }
-    let mut text = Vec::with_capacity(NUMBER_BYTES);
+    let mut text = Vec::with_capacity(SCALAR_BYTES);
     let scale = match c.datum(0) {
         Datum::Int(v) => {
             value::format::append_int(v, &mut text);

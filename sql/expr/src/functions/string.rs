@@ -2,7 +2,7 @@
 //!
 //! 1. Text is in the character set of the call's collation: building the call has converted it.
 
-use super::call::{Answer, Call, NULL, append_text, text_of};
+use super::call::{Answer, Call, NULL, SCALAR_BYTES, append_text, text_of};
 use super::{Function, MANY, function};
 use crate::SqlError;
 use crate::build::Derive;
@@ -10,9 +10,6 @@ use crate::eval::Value;
 use crate::tree::Extra;
 use std::borrow::Cow;
 use value::{ColumnType, Datum};
-
-/// Room for the text of what is no text.
-const NUMBER_BYTES: usize = 24;
 
 pub static FUNCTIONS: &[Function] = &[
     function("concat", (1, MANY), joined, concat, "its arguments joined; NULL if one is NULL"),
@@ -258,7 +255,7 @@ fn concat<'v>(c: &mut Call<'_, 'v>) -> Answer<'v> {
     if c.len() == 1 {
         return Ok(first.into());
     }
-    let more = (1..c.len()).map(|n| c.datum(n).as_bytes().map_or(NUMBER_BYTES, <[u8]>::len));
+    let more = (1..c.len()).map(|n| c.datum(n).as_bytes().map_or(SCALAR_BYTES, <[u8]>::len));
     let more = more.sum();
     let mut out = match first {
         Cow::Owned(text) => text,
