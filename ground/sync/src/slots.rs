@@ -29,6 +29,29 @@ unsafe impl Slot for WorkerSlot {
     }
 }
 
+/// A slot of a table that whoever has this keeps: it is found without its number.
+#[derive(Debug)]
+pub(crate) struct Kept<T>(std::ptr::NonNull<T>);
+
+// SAFETY: it gives shared references alone, to a `T` that is `Sync` (see `Slot`).
+unsafe impl<T: Slot> Send for Kept<T> {}
+// SAFETY: as above.
+unsafe impl<T: Slot> Sync for Kept<T> {}
+
+impl<T: Slot> Kept<T> {
+    /// # Safety
+    /// The slot's table lives as long as this does.
+    pub unsafe fn new(slot: &T) -> Kept<T> {
+        Kept(slot.into())
+    }
+
+    #[inline(always)]
+    pub fn get(&self) -> &T {
+        // SAFETY: it points at a slot, whose table lives (`new`).
+        unsafe { self.0.as_ref() }
+    }
+}
+
 #[cfg(loom)]
 #[derive(Debug)]
 pub(crate) struct Slots<T>(Vec<T>);

@@ -6,7 +6,7 @@
 //! 3. A slot beyond the words of bits that are in use was never live: they are told before its bit is set, so that whoever would
 //!    find the bit looks far enough. Guard: `what_is_live_is_found_wherever_it_lies`.
 
-use crate::slots::{Slot, Slots};
+use crate::slots::{Kept, Slot, Slots};
 use crate::{SessionSlot, WorkerSlot};
 use instrument::PageRegistration;
 use std::ops::Deref;
@@ -42,13 +42,17 @@ impl SlotTable {
         // SAFETY: the reference holds the table, hence the page, longer than the registration; it is
         // dropped by whoever owns the slot, when no thread is in the session any more.
         let registration = Some(unsafe { instrument::attach(page) });
-        Some(SessionSlotRef { table: Arc::clone(self), index, registration })
+        // SAFETY: the reference holds the table.
+        let slot = unsafe { Kept::new(self.sessions.get(index)) };
+        Some(SessionSlotRef { slot, table: Arc::clone(self), index, registration })
     }
 
     /// A free worker slot, idle; `None` when all are taken.
     pub fn acquire_worker(self: &Arc<Self>) -> Option<WorkerSlotRef> {
         let index = self.workers.acquire(WorkerSlot::reset)?;
-        Some(WorkerSlotRef { table: Arc::clone(self), index })
+        // SAFETY: the reference holds the table.
+        let slot = unsafe { Kept::new(self.workers.get(index)) };
+        Some(WorkerSlotRef { slot, table: Arc::clone(self), index })
     }
 
     /// The live session slots.
@@ -93,6 +97,7 @@ impl SlotTable {
 /// A session slot that is taken; dropping it gives it back.
 #[derive(Debug)]
 pub struct SessionSlotRef {
+    slot: Kept<SessionSlot>,
     table: Arc<SlotTable>,
     index: usize,
     registration: Option<PageRegistration>,
@@ -115,7 +120,7 @@ impl Deref for SessionSlotRef {
 
     #[inline(always)]
     fn deref(&self) -> &SessionSlot {
-        self.table.sessions.get(self.index)
+        self.slot.get()
     }
 }
 
@@ -130,6 +135,7 @@ impl Drop for SessionSlotRef {
 /// A worker slot that is taken; dropping it gives it back.
 #[derive(Debug)]
 pub struct WorkerSlotRef {
+    slot: Kept<WorkerSlot>,
     table: Arc<SlotTable>,
     index: usize,
 }
@@ -151,7 +157,7 @@ impl Deref for WorkerSlotRef {
 
     #[inline(always)]
     fn deref(&self) -> &WorkerSlot {
-        self.table.workers.get(self.index)
+        self.slot.get()
     }
 }
 

@@ -189,7 +189,7 @@ impl Core {
         if self.tables.mark() == 0 && !self.client.has_written() {
             return;
         }
-        let entry = self.env.server.registry.entry(self.slot);
+        let entry = &self.entry;
         if !entry.is_in_transaction() {
             entry.begin_transaction(host::clock::unix_micros(), self.transaction.bits());
         }
@@ -271,7 +271,7 @@ impl Core {
     /// Gives back the locks of a transaction that was committed or rolled back.
     pub fn leave_transaction(&mut self, committed: bool) {
         self.events.transactions.ends(self.transaction.kind(), committed);
-        self.env.server.registry.entry(self.slot).end_transaction();
+        self.entry.end_transaction();
         self.transaction.savepoints.clear();
         self.env.link.tracker.ends();
         self.tables.release_all(self.client.slot());
@@ -290,7 +290,7 @@ impl Core {
     /// Tells the client how its reads are isolated.
     pub fn set_up_reads(&mut self) {
         if !self.transaction.open {
-            let entry = self.env.server.registry.entry(self.slot);
+            let entry = &self.entry;
             entry.publish_bits(self.transaction.bits());
         }
         self.client.set_spans_statements(self.transaction.open || !self.env.autocommit());

@@ -71,7 +71,7 @@ impl Core {
     /// Shows a text in the process list, without the passwords in it.
     #[inline]
     fn publish_text(&self, now_ns: u64, sql: &[u8]) {
-        let entry = self.env.server.registry.entry(self.slot);
+        let entry = &self.entry;
         let verb = sql.first_chunk::<3>().map(|verb| verb.map(|c| c.to_ascii_lowercase()));
         // SELECT and the statements that change rows have none.
         let may_tell = matches!(verb.as_ref(), Some(b"alt" | b"cre" | b"pre" | b"set"));

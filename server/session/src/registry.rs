@@ -80,7 +80,7 @@ pub struct Process {
 
 /// Every session of the server.
 pub struct Registry {
-    entries: Vec<OnceLock<Box<Entry>>>,
+    entries: Vec<OnceLock<Arc<Entry>>>,
     slots: Arc<SlotTable>,
     /// Connections by account, user and host.
     pub(crate) connected: Connected,
@@ -134,9 +134,9 @@ impl Registry {
         }
     }
 
-    /// The entry of a slot.
-    pub fn entry(&self, slot_index: usize) -> &Entry {
-        self.entries[slot_index].get_or_init(|| Box::new(Entry::new()))
+    /// The entry of a slot, which its session keeps at hand.
+    pub fn entry(&self, slot_index: usize) -> &Arc<Entry> {
+        self.entries[slot_index].get_or_init(|| Arc::new(Entry::new()))
     }
 
     /// A session begins. Its statements are numbered from `id << 32`: every session has a range of its own,

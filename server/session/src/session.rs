@@ -109,6 +109,7 @@ impl Session {
         let slot = client.slot_index();
         client.slot().session_id.store(id, Ordering::Relaxed);
         server.registry.begin(slot, id, peer.shown(), wake);
+        let entry = Arc::clone(server.registry.entry(slot));
         let mut reply = Reply::new();
         let offered = server.tls.context();
         let compressions = Offer::of(&server.globals.word("protocol_compression_algorithms"));
@@ -139,6 +140,7 @@ impl Session {
             events: Events::new(),
             parameters: Vec::new(),
             slot,
+            entry,
             describe: kinds::describe,
         };
         core.tables.set_connection(id);
@@ -472,16 +474,15 @@ impl Core {
                 self.rare_command(other, net);
                 let now_ns = sync::now_ns();
                 self.end_event_of(&other, now_ns);
-                let entry = self.env.server.registry.entry(self.slot);
-                return entry.publish(Activity::Sleep, now_ns, b"");
+                return self.entry.publish(Activity::Sleep, now_ns, b"");
             }
         }
-        let (now_ns, entry) = (sync::now_ns(), self.env.server.registry.entry(self.slot));
-        let took_ns = now_ns.saturating_sub(entry.since_ns());
+        let now_ns = sync::now_ns();
+        let took_ns = now_ns.saturating_sub(self.entry.since_ns());
         if took_ns > self.protocol.slow_ns {
             self.log_slow(self.text_of(&command), took_ns, begun);
         }
-        entry.publish(Activity::Sleep, now_ns, b"");
+        self.entry.publish(Activity::Sleep, now_ns, b"");
         self.end_event_of(&command, now_ns);
     }
 

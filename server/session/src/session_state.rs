@@ -97,9 +97,8 @@ impl Core {
     /// Shows in the process list that the session waits for its client.
     #[inline]
     pub fn publish_sleep(&self) {
-        let registry = &self.env.server.registry;
-        registry.entry(self.slot).publish(Activity::Sleep, sync::now_ns(), b"");
-        registry.has_ended();
+        self.entry.publish(Activity::Sleep, sync::now_ns(), b"");
+        self.env.server.registry.has_ended();
     }
 
     /// Takes over the variables that a step looks at.

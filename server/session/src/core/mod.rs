@@ -30,11 +30,13 @@ pub(crate) use transaction::{
 };
 
 use crate::env::Env;
+use crate::registry::Entry;
 use crate::tracking::{Now, did};
 use catalog::TableCache;
 use engine::Client;
 use executor::{Context, OwnedDatum, SqlError, States};
 use parser::ast::Statement;
+use std::sync::Arc;
 use wire::constants::Capabilities;
 use wire::reply as packet;
 
@@ -60,6 +62,8 @@ pub(crate) struct Core {
     pub events: Events,
     /// The session's slot in the registry.
     pub slot: usize,
+    /// What the registry shows of it.
+    pub entry: Arc<Entry>,
     /// Finds what is known of a statement's kind.
     pub describe: fn(&Statement) -> &'static Descriptor,
 }

@@ -75,7 +75,7 @@ impl Core {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::EXECUTE, now_ns);
         self.take_digest(&mut one.digest);
-        let entry = self.env.server.registry.entry(self.slot);
+        let entry = &self.entry;
         if self.statements.shows(id) {
             entry.publish_again(Activity::Execute, now_ns, &one.sql);
         } else {

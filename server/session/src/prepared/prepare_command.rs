@@ -18,7 +18,7 @@ impl Core {
         count(Counter::ComStmtPrepare, 1);
         let now_ns = sync::now_ns();
         self.statements.shows_other();
-        self.env.server.registry.entry(self.slot).publish(Activity::Prepare, now_ns, sql);
+        self.entry.publish(Activity::Prepare, now_ns, sql);
         let text = self.env.cached.charsets.statement(sql);
         match self.make(text.as_ref()) {
             Ok(one) => self.announce(one, now_ns),
