@@ -3,17 +3,18 @@
 //! 1. A session writes its own rings, under a lock that nobody else takes but readers, for one copy; a record's memory is used
 //! again, so that a warm statement allocates nothing. 2. A ring ends with its session. 3. The histories of all sessions are
 //! rings under one mutex each: they cost every event a write that others see, and are off unless they are asked for.
-//! 4. Events of a thread are numbered in the order in which they ended, but that a transaction has the number behind the
-//! statement that began it.
+//! 4. A plain statement's record says which run has it, and nothing that those of a run have alike: it is told that before a reader
+//! sees it, and before runs are settled. 5. Events of a thread are numbered in the order in which they ended, but that a transaction
+//! has the number behind the statement that began it.
 
 use crate::brief::{Brief, Taken};
 use crate::digest::{Digest, DigestRow};
 use crate::prepared::PreparedRow;
 use crate::registry;
 use crate::ring::Ring;
-use crate::run::{RunKind, Runs, run_of};
+use crate::run::{Plain, RunKind, RunPlace, Runs, run_of};
 use crate::stat::Tally;
-use crate::statement::{StatementEnd, Sums};
+use crate::statement::{ONE_RANGE, StatementEnd, Sums};
 use crate::transaction::{BranchName, BranchState, OwnTransaction, TransactionRecord};
 use crate::{CounterPage, DigestKey, TextBuffer};
 use std::collections::HashMap;
@@ -99,6 +100,17 @@ pub struct StatementRecord {
     digest: Option<RecordDigest>,
     /// The transaction that it was by itself, if that is kept; it has the number behind the statement's.
     own: OwnTransaction,
+    again: Again,
+}
+
+/// What a record is still to be told by the run of its statement: instrument, prepared statement, digest.
+#[derive(Debug, Clone, Copy, Default)]
+struct Again {
+    /// None: all has been told.
+    run: RunPlace,
+    is_range: bool,
+    /// The text is the record's own, also where a prepared statement was executed.
+    is_written: bool,
 }
 
 /// The digest of a statement that ended. A session's own row stands for it, as its count of references is the session's
@@ -143,6 +155,24 @@ impl StatementRecord {
             is_autocommit: true,
             ..TransactionRecord::default()
         })
+    }
+
+    /// Tells the record what it left to its run.
+    fn complete(&mut self, thread_id: u64, runs: &Runs) {
+        let again = std::mem::take(&mut self.again);
+        let Some(alike) = runs.alike(again.run) else { return };
+        (self.thread_id, self.instrument) = (thread_id, alike.instrument);
+        self.prepared = if again.is_written { None } else { alike.prepared.cloned() };
+        let is_told = alike.has_own_digest && self.prepared.is_some();
+        let digest = if is_told { None } else { alike.digest };
+        self.digest = digest.cloned().map(RecordDigest::Row);
+        self.sums = again.is_range.then(|| *ONE_RANGE.all());
+    }
+
+    /// Forgets what statements that add to a run have not.
+    #[cold]
+    fn forget(&mut self) {
+        (self.prepared, self.digest, self.sums, self.failure) = (None, None, None, None);
     }
 
     fn rest(&mut self) {
@@ -252,6 +282,56 @@ fn keep_transaction(transactions: &mut Ring<TransactionRecord>, record: Transact
 }
 
 impl Rings {
+    /// Tells the records what they left to their runs.
+    fn complete(&mut self, thread_id: u64) {
+        let Rings { statements, runs, .. } = self;
+        statements.each_mut(|record| record.complete(thread_id, runs));
+    }
+
+    /// Tells the runs to all that add up.
+    fn settle(&mut self, thread_id: u64, page: &CounterPage) {
+        self.complete(thread_id);
+        self.runs.settle(page);
+    }
+
+    /// The place of the next statement's record, which was a transaction by itself; `None`: there is no room.
+    #[inline(always)]
+    fn place(&mut self, own: OwnTransaction) -> Option<&mut StatementRecord> {
+        let Rings { statements, transactions, owns, .. } = self;
+        let Some(place) = statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) else {
+            lose_statement(own);
+            return None;
+        };
+        if !owns.go_on(place.own, own) {
+            owns.change(place, own, transactions);
+        }
+        place.own = own;
+        Some(place)
+    }
+
+    /// Adds a plain statement, which the run at a place has; with its number, and that of the transaction that goes on.
+    #[inline(always)]
+    fn keep_again(
+        &mut self,
+        run: RunPlace,
+        (event_id, nesting): (u64, Option<u64>),
+        plain: &Plain,
+        kept: Kept<'_>,
+    ) {
+        let Some(record) = self.place(kept.own) else { return };
+        if record.again.run.is_none() {
+            record.forget();
+        }
+        (record.event_id, record.nesting) = (event_id, nesting);
+        record.times_ns = Some(plain.times_ns);
+        record.rows = (plain.rows_sent, plain.rows_examined, plain.rows_affected);
+        let is_written = kept.written.is_some();
+        record.again = Again { run, is_range: plain.is_range, is_written };
+        if let Some(text) = kept.written {
+            assign_text(record, text);
+        }
+    }
+
     /// The transactions that ended last, the oldest first.
     fn transactions(&self) -> Vec<TransactionRecord> {
         let owns = self.statements.in_order().filter_map(StatementRecord::own_transaction);
@@ -285,6 +365,15 @@ struct Shared {
     /// How many events have ended; the session's own to write.
     events: Tally,
     rings: Brief<Rings>,
+}
+
+impl Shared {
+    /// The rings, to be read: their records are complete.
+    fn complete(&self) -> Taken<'_, Rings> {
+        let mut rings = self.rings.take();
+        rings.complete(self.thread_id);
+        rings
+    }
 }
 
 /// How a session numbers its statements and transactions.
@@ -324,7 +413,7 @@ pub(crate) struct SessionRuns(Arc<Shared>);
 impl SessionRuns {
     /// Tells them. The registry is locked, and this is the page of the session.
     pub fn settle(&self, page: &CounterPage) {
-        self.0.rings.take().runs.settle(page);
+        self.0.rings.take().settle(self.0.thread_id, page);
     }
 }
 
@@ -362,7 +451,7 @@ impl SessionHistory {
     /// The session is idle, and writes this page: what it keeps of its digests' figures is needed elsewhere.
     #[cold]
     pub fn rest(&self, page: &CounterPage) {
-        let mut rings = self.shared.rings.take();
+        let mut rings = self.shared.complete();
         rings.runs.rest(page);
         rings.statements.each_mut(StatementRecord::rest);
     }
@@ -378,13 +467,90 @@ impl SessionHistory {
                 record.failure = Some(failure.clone());
             }
         }
-        if own && let Some(record) = self.shared.rings.take().statements.last_mut() {
+        if own && let Some(record) = self.shared.complete().statements.last_mut() {
             record.failure = Some(failure);
         }
     }
 }
 
+/// What a session's history keeps of a statement that is added to a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'k> {
+    /// The text as it was written; `None`: that of the prepared statement.
+    pub written: Option<&'k [u8]>,
+    /// Its history is kept.
+    pub keeps: bool,
+    /// The transaction that it was by itself, if that is kept.
+    pub own: OwnTransaction,
+}
+
 impl SessionHistory {
+    /// Adds a plain statement, the transaction that it was by itself included, to the run of its prepared statement or digest, and
+    /// to the session's history. `false`: the run has none of its kind, and nothing was added.
+    #[inline(always)]
+    pub fn adds_again(
+        &mut self,
+        (instrument, own): (u16, OwnTransaction),
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+        plain: &Plain,
+        kept: Kept<'_>,
+    ) -> bool {
+        let Some(run) = run_of(prepared, digest) else { return false };
+        let mut rings = self.shared.rings.take();
+        if !run.is_of(RunKind::of(instrument, own, digest)) {
+            return false;
+        }
+        run.add(plain);
+        if kept.keeps {
+            let event_id = number(&self.shared.events, kept.own);
+            rings.keep_again(run.place(), (event_id, self.active), plain, kept);
+        }
+        true
+    }
+
+    /// As [`Self::adds_again`], of one that is not like the one before; `page` is the session's.
+    #[cold]
+    pub fn adds_first(
+        &mut self,
+        (instrument, own): (u16, OwnTransaction),
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+        plain: &Plain,
+        kept: Kept<'_>,
+        page: &CounterPage,
+    ) {
+        let mut rings = self.shared.rings.take();
+        if let Some(must_settle) = rings.runs.must_settle((prepared, digest)) {
+            if must_settle {
+                rings.settle(self.shared.thread_id, page);
+            }
+            rings.runs.begin(RunKind::of(instrument, own, digest), (prepared, digest));
+            drop(rings);
+            let is_added = self.adds_again((instrument, own), (prepared, digest), plain, kept);
+            return assert!(is_added, "a statement that its own run does not take");
+        }
+        drop(rings);
+        let end = StatementEnd {
+            ns: Some(plain.ns),
+            rows_sent: plain.rows_sent,
+            rows_examined: plain.rows_examined,
+            rows_affected: plain.rows_affected,
+            more: plain.is_range.then_some(&ONE_RANGE),
+        };
+        let mut writer = self.open();
+        writer.count_apart(instrument, (prepared, digest), &end, page);
+        if !own.is_none() {
+            page.add_transaction(own.kind().is_read_only, end.ns);
+        }
+        let text = match (kept.written, prepared) {
+            (None, Some(prepared)) => RecordedText::Prepared(prepared),
+            (written, _) => RecordedText::Written(written.unwrap_or_default()),
+        };
+        if kept.keeps {
+            let recorded = Recorded { instrument, now_ns: plain.times_ns.1, text, digest };
+            writer.add_statement(&end, &recorded, kept.own);
+        }
+    }
+
     /// The number of the event that ends next.
     pub fn next_event_id(&self) -> u64 {
         self.shared.events.get() + 1
@@ -406,48 +572,6 @@ pub struct HistoryWriter<'h> {
 }
 
 impl HistoryWriter<'_> {
-    /// Adds a statement that ended to what is told of its instrument, prepared statement, digest and transaction; `page` is the
-    /// session's. Whether its digest is the prepared statement's own.
-    #[inline(always)]
-    pub fn count(
-        &mut self,
-        (instrument, own): (u16, OwnTransaction),
-        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
-        end: &StatementEnd<'_>,
-        page: &CounterPage,
-    ) -> bool {
-        let kind = RunKind::of(instrument, own, digest);
-        match run_of(prepared, digest) {
-            Some(run) if run.is_of(kind) => {
-                run.add(end);
-                run.has_own_digest()
-            }
-            _ => self.count_first((kind, (instrument, own)), (prepared, digest), end, page),
-        }
-    }
-
-    /// As [`Self::count`], of one that is not like the one before.
-    #[cold]
-    fn count_first(
-        &mut self,
-        (kind, (instrument, own)): (RunKind, (u16, OwnTransaction)),
-        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
-        end: &StatementEnd<'_>,
-        page: &CounterPage,
-    ) -> bool {
-        if self.rings.runs.begin(kind, (prepared, digest), page)
-            && let Some(run) = run_of(prepared, digest)
-        {
-            run.add(end);
-            return run.has_own_digest();
-        }
-        self.count_apart(instrument, (prepared, digest), end, page);
-        if !own.is_none() {
-            page.add_transaction(own.kind().is_read_only, end.ns);
-        }
-        false
-    }
-
     /// Adds any statement that ended, without its transaction, to what is told.
     #[cold]
     pub fn count_apart(
@@ -467,42 +591,22 @@ impl HistoryWriter<'_> {
     }
 
     /// The number of the next event.
-    #[inline(always)]
     fn number(&self) -> u64 {
-        let number = self.events.get() + 1;
-        self.events.set(number);
-        number
+        number(self.events, OwnTransaction::NONE)
     }
 
     /// Adds a statement that ended, and the transaction that it was by itself, to the session's history.
-    #[inline(always)]
-    pub fn add_statement(
+    #[cold]
+    fn add_statement(
         &mut self,
         end: &StatementEnd<'_>,
         recorded: &Recorded<'_>,
         own: OwnTransaction,
     ) {
-        let event_id = self.number();
+        let event_id = number(self.events, own);
         let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
-        if !own.is_none() {
-            self.number();
-        }
-        let Rings { statements, transactions, owns, .. } = &mut *self.rings;
-        let Some(place) = statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) else {
-            return self.lose_statement(own);
-        };
-        if !owns.go_on(place.own, own) {
-            owns.change(place, own, transactions);
-        }
-        place.own = own;
-        write(place, &id, end, recorded);
-    }
-
-    #[cold]
-    fn lose_statement(&mut self, own: OwnTransaction) {
-        lose(RECORDS_MAX.load(Relaxed));
-        if !own.is_none() {
-            lose(TRANSACTIONS_MAX.load(Relaxed));
+        if let Some(place) = self.rings.place(own) {
+            write(place, &id, end, recorded);
         }
     }
 
@@ -565,6 +669,22 @@ impl HistoryWriter<'_> {
     }
 }
 
+/// The number of a statement that ends; the transaction that it was by itself has the next one.
+#[inline(always)]
+fn number(events: &Tally, own: OwnTransaction) -> u64 {
+    let number = events.get() + 1;
+    events.set(number + u64::from(!own.is_none()));
+    number
+}
+
+#[cold]
+fn lose_statement(own: OwnTransaction) {
+    lose(RECORDS_MAX.load(Relaxed));
+    if !own.is_none() {
+        lose(TRANSACTIONS_MAX.load(Relaxed));
+    }
+}
+
 #[cold]
 fn add_long(id: &EventId, end: &StatementEnd<'_>, recorded: &Recorded<'_>) {
     // It outlives sessions and their statements.
@@ -595,7 +715,6 @@ struct EventId {
     nesting: Option<u64>,
 }
 
-#[inline(always)]
 fn write(
     record: &mut StatementRecord,
     id: &EventId,
@@ -603,6 +722,7 @@ fn write(
     recorded: &Recorded<'_>,
 ) {
     (record.thread_id, record.event_id, record.nesting) = (id.thread_id, id.event_id, id.nesting);
+    record.again = Again::default();
     record.instrument = recorded.instrument;
     record.times_ns = end.ns.map(|ns| (recorded.now_ns.saturating_sub(ns), recorded.now_ns));
     match recorded.text {
@@ -627,7 +747,6 @@ fn write(
     write_digest(record, recorded);
 }
 
-#[inline(always)]
 fn write_digest(record: &mut StatementRecord, recorded: &Recorded<'_>) {
     let row = recorded.digest;
     let same = match (&record.digest, row) {
@@ -640,11 +759,13 @@ fn write_digest(record: &mut StatementRecord, recorded: &Recorded<'_>) {
     }
 }
 
-#[inline]
 fn write_text(record: &mut StatementRecord, text: &[u8]) {
-    if record.prepared.is_some() {
-        record.prepared = None;
-    }
+    record.prepared = None;
+    assign_text(record, text);
+}
+
+#[inline]
+fn assign_text(record: &mut StatementRecord, text: &[u8]) {
     let bytes = text.len().min(TEXT_BYTES_MAX.load(Relaxed));
     record.text.assign(&text[..bytes], TEXT_ROOM_BYTES);
 }
@@ -654,7 +775,7 @@ pub fn statement_histories() -> Vec<StatementRecord> {
     let sessions = lock(&SESSIONS).clone();
     let mut all = Vec::new();
     for session in sessions {
-        all.extend(session.rings.take().statements.in_order().cloned());
+        all.extend(session.complete().statements.in_order().cloned());
     }
     all
 }

@@ -80,7 +80,7 @@ pub use file_io::{
 };
 pub use histogram::{Buckets, STATEMENT_BUCKETS, bucket_limits, bucket_of_statement};
 pub use history::{
-    Failure, HistoryWriter, Recorded, RecordedText, SessionHistory, StatementRecord,
+    Failure, HistoryWriter, Kept, Recorded, RecordedText, SessionHistory, StatementRecord,
     current_transactions, empty_long_statement_history, empty_long_transaction_history,
     empty_statement_histories, empty_transaction_histories, events_lost, forget_events_lost,
     long_statement_history, long_transaction_history, next_events, set_history_limits,
@@ -117,6 +117,7 @@ pub use registry::{
     raise, register, register_declared, reset_holds, set_current, set_level, set_rules, settle,
     switch, totals, turn_off, used, watch_thread, window,
 };
+pub use run::Plain;
 pub use samples::{
     SampledWait, SessionSample, add_session_samples, each_session_sample, empty_session_samples,
     set_session_samples_limit,

@@ -10,7 +10,6 @@
 use crate::digest::DigestRow;
 use crate::prepared::PreparedRow;
 use crate::stat::{Stat, StatTotals, Tally};
-use crate::statement::{ONE_RANGE, StatementEnd};
 use crate::{CounterPage, OwnTransaction};
 use std::sync::Arc;
 
@@ -60,6 +59,37 @@ pub(crate) struct Run {
     rows_affected: Tally,
     /// Ranges of the first table: nothing else that seldom happens is added to a run.
     ranges: Tally,
+    /// [`RunPlace`].
+    place: Tally,
+}
+
+/// Where a run stands among those of its session that are not settled; the default: nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RunPlace(u32);
+
+impl RunPlace {
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// A statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom done but
+/// read a range, perhaps.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain {
+    /// How long it took, in nanoseconds.
+    pub ns: u64,
+    /// When it began and ended, in nanoseconds of the callers' clock.
+    pub times_ns: (u64, u64),
+    /// Rows sent.
+    pub rows_sent: u64,
+    /// Rows read.
+    pub rows_examined: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
+    /// It has read a range of its first table.
+    pub is_range: bool,
 }
 
 /// What a run had when it was settled.
@@ -80,25 +110,26 @@ impl Run {
     }
 
     /// Whether its digest is the prepared statement's own.
-    #[inline(always)]
-    pub fn has_own_digest(&self) -> bool {
+    fn has_own_digest(&self) -> bool {
         self.has_own_digest.get() != 0
+    }
+
+    /// Where it stands, while there are statements in it.
+    #[inline(always)]
+    pub fn place(&self) -> RunPlace {
+        RunPlace(self.place.get() as u32)
     }
 
     /// Adds a statement. The history is locked.
     #[inline(always)]
-    pub fn add(&self, end: &StatementEnd<'_>) {
-        match end.ns {
-            Some(ns) => self.stat.add(ns),
-            None => self.stat.add_untimed(),
+    pub fn add(&self, plain: &Plain) {
+        self.stat.add(plain.ns);
+        self.rows_sent.add(plain.rows_sent);
+        self.rows_examined.add(plain.rows_examined);
+        if plain.rows_affected != 0 {
+            self.rows_affected.add(plain.rows_affected);
         }
-        self.rows_sent.add(end.rows_sent);
-        self.rows_examined.add(end.rows_examined);
-        if end.rows_affected != 0 {
-            self.rows_affected.add(end.rows_affected);
-        }
-        if let Some(more) = end.more {
-            debug_assert!(*more == ONE_RANGE, "a run with {more:?}");
+        if plain.is_range {
             self.ranges.add(1);
         }
     }
@@ -127,6 +158,16 @@ struct Open {
 #[derive(Debug, Default)]
 pub(crate) struct Runs(Vec<Open>);
 
+/// What statements of a run have alike.
+#[derive(Debug)]
+pub(crate) struct Alike<'r> {
+    pub instrument: u16,
+    pub prepared: Option<&'r Arc<PreparedRow>>,
+    pub digest: Option<&'r Arc<DigestRow>>,
+    /// The digest is the prepared statement's own.
+    pub has_own_digest: bool,
+}
+
 /// The run that a statement adds to; `None`: it has no place for one.
 #[inline(always)]
 pub(crate) fn run_of<'r>(
@@ -140,27 +181,42 @@ pub(crate) fn run_of<'r>(
 }
 
 impl Runs {
-    /// Lets statements of a kind be added to the run of these rows, which has none of it yet; whether it may have.
+    /// Whether they are to be settled before a statement can be added to a run of these rows, which has none of its kind; `None`: it
+    /// cannot be.
+    #[cold]
+    pub fn must_settle(
+        &self,
+        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
+    ) -> Option<bool> {
+        // The session keeps it until it is settled: a long text is not kept beyond its statement.
+        if prepared.is_some_and(|row| !row.is_short()) {
+            return None;
+        }
+        let run = run_of(prepared, digest)?;
+        Some(run.kind.get() != 0 || self.0.len() >= RUNS_MAX)
+    }
+
+    /// Lets statements of a kind be added to the run of these rows, which is empty.
     #[cold]
     pub fn begin(
         &mut self,
         kind: RunKind,
         (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
-        page: &CounterPage,
-    ) -> bool {
-        // The session keeps it until it is settled: a long text is not kept beyond its statement.
-        if prepared.is_some_and(|row| !row.is_short()) {
-            return false;
-        }
-        let Some(run) = run_of(prepared, digest) else { return false };
-        if run.kind.get() != 0 || self.0.len() >= RUNS_MAX {
-            self.settle(page);
-        }
+    ) {
+        let Some(run) = run_of(prepared, digest) else { return };
         run.kind.set(kind.0);
         let own = prepared.zip(digest).is_some_and(|(row, digest)| row.is_of(digest.digest()));
         run.has_own_digest.set(u64::from(own));
         self.0.push(Open { kind, prepared: prepared.cloned(), digest: digest.cloned() });
-        true
+        run.place.set(self.0.len() as u64);
+    }
+
+    /// What statements of the run at a place have alike; `None`: there is none.
+    pub fn alike(&self, place: RunPlace) -> Option<Alike<'_>> {
+        let Open { kind, prepared, digest } = self.0.get((place.0 as usize).wrapping_sub(1))?;
+        let (prepared, digest) = (prepared.as_ref(), digest.as_ref());
+        let has_own_digest = run_of(prepared, digest).is_some_and(Run::has_own_digest);
+        Some(Alike { instrument: kind.instrument(), prepared, digest, has_own_digest })
     }
 
     /// Tells all of them.
@@ -192,7 +248,7 @@ impl Runs {
 mod tests {
     use super::*;
     use crate::prepared::PreparedOf;
-    use crate::{DigestKey, Figures, SessionDigests, SessionHistory, Sum, TransactionKind};
+    use crate::{DigestKey, Figures, Kept, SessionDigests, SessionHistory, Sum, TransactionKind};
 
     const SELECT: u16 = 3;
     const EXECUTE: u16 = 4;
@@ -238,14 +294,18 @@ mod tests {
             digest: Option<&Arc<DigestRow>>,
             ns: u64,
         ) {
-            let end = StatementEnd {
-                ns: Some(ns),
+            let plain = Plain {
+                ns,
+                times_ns: (1000 - ns.min(1000), 1000),
                 rows_sent: 1,
                 rows_examined: 2,
                 rows_affected: 1,
-                more: None,
+                is_range: false,
             };
-            self.history.open().count(of, (prepared, digest), &end, &self.page);
+            let kept = Kept { written: Some(b"SELECT 1"), keeps: false, own: of.1 };
+            if !self.history.adds_again(of, (prepared, digest), &plain, kept) {
+                self.history.adds_first(of, (prepared, digest), &plain, kept, &self.page);
+            }
         }
 
         /// Statements of an instrument, and the time of all.
@@ -325,5 +385,62 @@ mod tests {
         }
         crate::settle();
         assert_eq!(ran.told(SELECT).0, 90);
+    }
+
+    #[test]
+    fn a_record_tells_what_its_run_knows_before_anybody_reads_it() {
+        let _alone = stdx::lock(&crate::EMPTIES);
+        crate::set_digest_limits(10_000, 1024, 60);
+        let mut ran = Ran::new(9003);
+        let (row, kept) = (ran.row(4), prepared(b"SELECT ? FROM t"));
+        let mut run = |of: u16, prepared: Option<&Arc<PreparedRow>>, written, is_range| {
+            let plain = Plain {
+                ns: 5,
+                times_ns: (100, 105),
+                rows_sent: 1,
+                rows_examined: 2,
+                rows_affected: 3,
+                is_range,
+            };
+            let kept = Kept { written, keeps: true, own: own(false) };
+            let (of, rows) = ((of, own(false)), (prepared, Some(&row)));
+            if !ran.history.adds_again(of, rows, &plain, kept) {
+                ran.history.adds_first(of, rows, &plain, kept, &ran.page);
+            }
+        };
+        // More than there is room for, so that each record was another statement's.
+        for _ in 0..4 {
+            run(EXECUTE, Some(&kept), None, false);
+            run(SELECT, None, Some(b"SELECT 1"), true);
+            run(SELECT, Some(&kept), Some(b"EXECUTE s"), false);
+        }
+        let told = || {
+            let mine = crate::statement_histories().into_iter().filter(|r| r.thread_id == 9003);
+            mine.map(|record| {
+                assert_eq!(record.rows, (1, 2, 3));
+                assert_eq!(record.times_ns, Some((100, 105)));
+                assert!(record.digest().is_some(), "{record:?}");
+                let ranges = record.sums.map_or(0, |sums| sums[Sum::SelectRange as usize]);
+                let text = String::from_utf8_lossy(record.text()).into_owned();
+                (record.event_id, record.instrument, text, ranges)
+            })
+            .collect::<Vec<_>>()
+        };
+        let all = |n: u64| match n % 3 {
+            0 => (2 * n + 1, EXECUTE, "SELECT ? FROM t".to_string(), 0),
+            1 => (2 * n + 1, SELECT, "SELECT 1".to_string(), 1),
+            _ => (2 * n + 1, SELECT, "EXECUTE s".to_string(), 0),
+        };
+        let expected: Vec<_> = (2..12).map(all).collect();
+        assert_eq!(told(), expected);
+        // Read again, and when the runs have been told.
+        assert_eq!(told(), expected);
+        crate::settle();
+        assert_eq!(told(), expected);
+        let owns = crate::transaction_histories().into_iter().filter(|(id, _)| *id == 9003);
+        assert_eq!(
+            owns.map(|(_, t)| t.event_id).collect::<Vec<_>>(),
+            [6, 8, 10, 12, 14, 16, 18, 20, 22, 24]
+        );
     }
 }

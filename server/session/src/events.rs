@@ -15,7 +15,7 @@ impl Core {
         }
         let plan = &self.events.plan;
         if plan.idle {
-            let since_ns = self.env.server.registry.entry(self.slot).since_ns();
+            let since_ns = self.entry.since_ns();
             let waited_ns = plan.times_idle.then(|| now_ns.saturating_sub(since_ns));
             self.client.slot().counters.add_idle(waited_ns);
             if plan.records_idle {
@@ -46,40 +46,64 @@ impl Core {
             && (self.events.plan.is_present() || self.looks_on())
             && self.events.plan.depth != Depth::Nothing;
         if is_collected {
-            self.collect(command, now_ns);
+            match command {
+                Command::Execute { id, .. } => self.collect_execution(*id, command, now_ns),
+                Command::Query(sql) => self.collect_query(sql, command, now_ns),
+                _ => self.collect(command, now_ns),
+            }
         }
     }
 
-    fn collect(&mut self, command: &Command<'_>, now_ns: u64) {
+    /// As [`Self::collect`], of a prepared statement: most run a program, whose text tells no password.
+    #[inline(never)]
+    fn collect_execution(&mut self, id: u32, command: &Command<'_>, now_ns: u64) {
         let Self { reply, env, events, client, statements, transaction, .. } = self;
-        let executed;
+        let Some(prepared) = statements.executed_program(id) else {
+            return self.collect(command, now_ns);
+        };
         let (rows_sent, errors) = reply.take_counts();
         let conditions = env.diagnostics.total();
-        if let Command::Execute { id, .. } = command
-            && let Some(prepared) = statements.executed_program(*id)
-        {
-            let (text, prepared) = (RecordedText::Prepared(prepared), Some(prepared));
-            let ended =
-                Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
-            if events.end(client.slot(), ended) && errors > 0 {
-                self.tell_failure();
-            }
-            return;
+        let (text, prepared) = (RecordedText::Prepared(prepared), Some(prepared));
+        let ended = Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
+        if events.end(client.slot(), ended) && errors > 0 {
+            self.tell_failure();
         }
+    }
+
+    /// As [`Self::collect`], of a text: most tell no password and execute no prepared statement.
+    #[inline(never)]
+    fn collect_query(&mut self, sql: &[u8], command: &Command<'_>, now_ns: u64) {
+        let Self { reply, env, events, client, statements, transaction, .. } = self;
+        if statements.executed.is_some() || events.may_tell_secrets() {
+            return self.collect(command, now_ns);
+        }
+        let (rows_sent, errors) = reply.take_counts();
+        let conditions = env.diagnostics.total();
+        let text = RecordedText::Written(sql.get(events.from..).unwrap_or(sql));
+        let prepared = None;
+        let ended = Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
+        if events.end(client.slot(), ended) && errors > 0 {
+            self.tell_failure();
+        }
+    }
+
+    /// Adds any statement that ended to the figures.
+    #[cold]
+    fn collect(&mut self, command: &Command<'_>, now_ns: u64) {
+        let Self { reply, env, events, client, statements, transaction, .. } = self;
+        let (rows_sent, errors) = reply.take_counts();
+        let conditions = env.diagnostics.total();
+        let executed = statements.executed.take();
         let (text, may_tell_secrets, prepared): (&[u8], bool, _) = match command {
             Command::Execute { id, .. } => statements.of_end(*id),
             Command::Query(sql) => {
-                executed = statements.executed.take();
                 let text = sql.get(events.from..).unwrap_or(sql);
                 (text, events.may_tell_secrets(), executed.as_ref())
             }
             Command::Prepare(sql) => (sql, true, None),
             _ => (b"", false, None),
         };
-        let without_secrets = match may_tell_secrets {
-            true => without_secrets(text),
-            false => None,
-        };
+        let without_secrets = if may_tell_secrets { without_secrets(text) } else { None };
         let text = RecordedText::Written(without_secrets.as_deref().unwrap_or(text));
         let ended = Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
         if events.end(client.slot(), ended) && errors > 0 {

@@ -8,10 +8,9 @@ use super::transaction::Transaction;
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
 use instrument::{
-    Counter, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure, HistoryWriter,
-    ONE_RANGE, OwnTransaction, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS,
-    SessionDigests, SessionHistory, StatementEnd, Sum, Watch, bucket_of_statement, statement_named,
-    statement_of,
+    Counter, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure, Kept, OwnTransaction,
+    Plain, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests, SessionHistory,
+    StatementEnd, Sum, Watch, bucket_of_statement, statement_named, statement_of,
 };
 use parser::SqlMode;
 use parser::digest::Digest;
@@ -135,12 +134,13 @@ pub(crate) struct Ended<'t> {
     pub prepared: Option<&'t Arc<PreparedRow>>,
 }
 
-/// Opens the session's history, to add to it.
-#[inline]
-fn open<'h>(history: &'h mut Option<SessionHistory>, slot: &SessionSlot) -> HistoryWriter<'h> {
+/// The session's history, to add to it.
+fn history_of<'h>(
+    history: &'h mut Option<SessionHistory>,
+    slot: &SessionSlot,
+) -> &'h mut SessionHistory {
     let thread_id = || slot.thread_id.load(Ordering::Relaxed);
-    let new = || SessionHistory::new(thread_id(), &slot.counters);
-    history.get_or_insert_with(new).open()
+    history.get_or_insert_with(|| SessionHistory::new(thread_id(), &slot.counters))
 }
 
 impl Events {
@@ -278,11 +278,17 @@ impl Events {
         let may_be_plain = self.plan.depth == Depth::Plain
             && ended.errors | ended.conditions == 0
             && !self.transactions.has_others();
-        if may_be_plain && !self.watch.has_changed(page) {
-            return self.end_plainly(slot, ended, did, None);
-        }
-        if may_be_plain && self.watch.takes_range(page) {
-            return self.end_with_range(slot, ended, did);
+        let is_range = self.watch.has_changed(page);
+        if may_be_plain && (!is_range || self.watch.takes_range(page)) {
+            let plain = Plain {
+                ns: ended.now_ns.saturating_sub(self.begin_ns),
+                times_ns: (self.begin_ns, ended.now_ns),
+                rows_sent: ended.rows_sent,
+                rows_examined: did.rows_examined,
+                rows_affected: did.rows_affected,
+                is_range,
+            };
+            return self.end_plainly(slot, ended, plain);
         }
         let Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared } = ended;
         let counts = [rows_sent, errors, conditions];
@@ -292,45 +298,49 @@ impl Events {
     /// Ends a statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom
     /// done: nearly all of them.
     #[inline(always)]
-    fn end_plainly(
-        &mut self,
-        slot: &SessionSlot,
-        ended: Ended<'_>,
-        did: Did,
-        more: Option<&EventSums>,
-    ) -> bool {
-        let page = &slot.counters;
-        let ns = ended.now_ns.saturating_sub(self.begin_ns);
-        let end = StatementEnd {
-            ns: Some(ns),
-            rows_sent: ended.rows_sent,
-            rows_examined: did.rows_examined,
-            rows_affected: did.rows_affected,
-            more,
-        };
+    fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, plain: Plain) -> bool {
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
-        let bucket = bucket_of_statement(ns);
+        let bucket = bucket_of_statement(plain.ns);
         match row {
-            Some(row) => row.note(ns, bucket, ended.now_ns, ended.text),
-            None => page.add_time(bucket),
+            Some(row) => row.note(plain.ns, bucket, ended.now_ns, ended.text),
+            None => slot.counters.add_time(bucket),
         }
         let own = self.transactions.take_own();
         let own = if self.plan.transactions { own } else { OwnTransaction::NONE };
-        let mut history = open(&mut self.history, slot);
-        let is_known = history.count((self.instrument, own), (ended.prepared, row), &end, page);
-        let row = if is_known { None } else { row };
-        if self.plan.history {
-            let own = if self.plan.tells_transactions { own } else { OwnTransaction::NONE };
-            history.add_statement(&end, &recorded(self.instrument, &ended, row), own);
+        let kept = Kept {
+            written: match ended.text {
+                RecordedText::Written(text) => Some(text),
+                RecordedText::Prepared(_) => None,
+            },
+            keeps: self.plan.history,
+            own: if self.plan.tells_transactions { own } else { OwnTransaction::NONE },
+        };
+        let (kind, of) = ((self.instrument, own), (ended.prepared, row));
+        let is_added = match &mut self.history {
+            Some(history) => history.adds_again(kind, of, &plain, kept),
+            None => false,
+        };
+        if !is_added {
+            // Made here, so that nobody else's lies in memory.
+            self.adds_first(slot, kind, ended.prepared, &Plain { ..plain }, &Kept { ..kept });
         }
         self.plan.history
     }
 
-    /// As [`Self::end_plainly`], of one that has read a range.
-    #[inline(never)]
-    fn end_with_range(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) -> bool {
-        self.end_plainly(slot, ended, did, Some(&ONE_RANGE))
+    /// Adds a plain statement that is not like the one before.
+    #[cold]
+    fn adds_first(
+        &mut self,
+        slot: &SessionSlot,
+        kind: (u16, OwnTransaction),
+        prepared: Option<&Arc<PreparedRow>>,
+        plain: &Plain,
+        kept: &Kept<'_>,
+    ) {
+        let row = self.digest.and_then(|place| self.digests.row(place));
+        let history = history_of(&mut self.history, slot);
+        history.adds_first(kind, (prepared, row), plain, *kept, &slot.counters);
     }
 
     /// Processor time of the statement, in nanoseconds; 0 where it is not measured.
@@ -355,7 +365,7 @@ impl Events {
         let times = (self.begin_ns, ended.now_ns);
         // That clock is read after the other one: what lies between is not the statement's.
         let cpu_ns = self.take_cpu_ns();
-        let mut history = open(&mut self.history, slot);
+        let mut history = history_of(&mut self.history, slot).open();
         let has_news = self.transactions.has_news() && self.transactions.count(page, times);
         let tells = has_news && self.plan.tells_transactions;
         let keep = slot.monitoring() & HISTORY != 0;

@@ -235,7 +235,10 @@ impl Statements {
     #[inline(always)]
     pub fn executed_program(&self, id: u32) -> Option<&Arc<PreparedRow>> {
         let one = self.list.get((id as usize).wrapping_sub(1))?.as_ref()?;
-        one.figures().filter(|_| matches!(one.program, StatementCode::Compiled(_)))
+        if !matches!(one.program, StatementCode::Compiled(_)) {
+            return None;
+        }
+        one.figures()
     }
 
     /// The text of a statement, whether it may tell a password (those that run programs do not), and its figures.
