@@ -142,6 +142,14 @@ fn a_warm_point_select_allocates_nothing_and_writes_nothing_shared() {
     let text = measure("text", |id| conn.select_text(id));
     assert_free("text", text, counted);
 
+    // Every mutex, latch, file and socket counted and timed as well.
+    conn.ok("SET GLOBAL limpid_instrument_level = 'synch'");
+    let prepared = measure("prepared, at synch", |id| conn.select_prepared(statement, id, false));
+    assert_free("prepared, at synch", prepared, counted);
+    let text = measure("text, at synch", |id| conn.select_text(id));
+    assert_free("text, at synch", text, counted);
+    conn.ok("SET GLOBAL limpid_instrument_level = 'def'");
+
     // Inside a transaction, whose view is there since its first read.
     for level in ["READ COMMITTED", "REPEATABLE READ"] {
         conn.ok(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));

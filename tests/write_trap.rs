@@ -93,6 +93,13 @@ fn session_thread(rig: &Rig, ends: &Ends) {
     };
     prove("prepared", &mut || conn.select_prepared(statement, id(), false));
     prove("text", &mut || conn.select_text(id()));
+    // Every mutex, latch, file and socket counted and timed as well.
+    conn.ok("SET GLOBAL limpid_instrument_level = 'synch'");
+    for _ in 0..WARM_UP {
+        assert!(conn.select_prepared(statement, id(), false));
+    }
+    prove("at synch, prepared", &mut || conn.select_prepared(statement, id(), false));
+    conn.ok("SET GLOBAL limpid_instrument_level = 'def'");
 
     for _ in 0..8 {
         assert!(conn.join_text(id()));

@@ -155,7 +155,7 @@ impl DigestRow {
     }
 
     /// Notes when a statement ended, how long it took, and its text if it is a good example.
-    #[inline]
+    #[inline(always)]
     pub fn note(&self, ns: u64, bucket: usize, now_ns: u64, text: RecordedText<'_>) {
         self.histogram.add(bucket);
         self.last_ns.set(now_ns);

@@ -24,9 +24,12 @@ const BEGINS: [u64; STATEMENT_BUCKETS] = {
     begins
 };
 
+/// Room for a bucket each, and more: a number is cut to a place in it, not compared with its length.
+const BUCKETS_ROOM: usize = STATEMENT_BUCKETS.next_power_of_two();
+
 /// The longest time of each bucket, in nanoseconds.
-static LAST_NS: [u64; STATEMENT_BUCKETS] = {
-    let (mut last, mut n) = ([u64::MAX; STATEMENT_BUCKETS], 1);
+static LAST_NS: [u64; BUCKETS_ROOM] = {
+    let (mut last, mut n) = ([u64::MAX; BUCKETS_ROOM], 1);
     while n < STATEMENT_BUCKETS {
         last[n - 1] = BEGINS[n].div_ceil(1000) - 1;
         n += 1;
@@ -37,10 +40,12 @@ static LAST_NS: [u64; STATEMENT_BUCKETS] = {
 /// Times by their highest bit from that of [`FIRST_NS`] on, each in 32 parts: shorter than any bucket.
 const PARTS: usize = 32;
 const TIMES: usize = (u64::BITS - FIRST_NS.ilog2()) as usize * PARTS;
+/// As [`BUCKETS_ROOM`], of parts.
+const TIMES_ROOM: usize = TIMES.next_power_of_two();
 
 /// The bucket of the shortest time of each part: that of a longer one is the same, or the next.
-static BUCKETS: [u16; TIMES] = {
-    let (mut buckets, mut part, mut bucket) = ([0; TIMES], 0, 0);
+static BUCKETS: [u16; TIMES_ROOM] = {
+    let (mut buckets, mut part, mut bucket) = ([0; TIMES_ROOM], 0, 0);
     while part < TIMES {
         let least_ns = ((PARTS + part % PARTS) as u128)
             << (part / PARTS)
@@ -65,9 +70,11 @@ pub fn bucket_of_statement(ns: u64) -> usize {
     // The number's exponent and the first bits behind it, as a number: the place of its part. What is rounded lies in the last
     // bucket.
     const BEHIND: u32 = f64::MANTISSA_DIGITS - 1 - PARTS.ilog2();
-    const FIRST_PLACE: u64 = ((1u64 << FIRST_NS.ilog2()) as f64).to_bits() >> BEHIND;
-    let place = (ns.min(i64::MAX as u64).cast_signed() as f64).to_bits() >> BEHIND;
-    let bucket = usize::from(BUCKETS[place.saturating_sub(FIRST_PLACE) as usize]);
+    const FIRST_PLACE: u64 = ((1u64 << (FIRST_NS.ilog2() - 1)) as f64).to_bits() >> BEHIND;
+    // Half of it, which has a sign to spare: the last bit is none of the first ones.
+    let place = ((ns >> 1).cast_signed() as f64).to_bits() >> BEHIND;
+    let part = place.saturating_sub(FIRST_PLACE) as usize & (TIMES_ROOM - 1);
+    let bucket = usize::from(BUCKETS[part]) & (BUCKETS_ROOM - 1);
     bucket + usize::from(ns > LAST_NS[bucket])
 }
 

@@ -144,8 +144,8 @@ pub use table_io::{
     table_io_totals,
 };
 pub use transaction::{
-    BranchName, BranchState, OwnTransaction, SavepointCounts, TRANSACTION, TransactionKind,
-    TransactionRecord, TransactionTotals,
+    BranchName, BranchState, OwnMask, OwnTransaction, SavepointCounts, TRANSACTION,
+    TransactionKind, TransactionRecord, TransactionTotals,
 };
 
 /// Taken by tests that empty figures or switch instruments, which are the process's, and by those that others would disturb so.

@@ -5,8 +5,8 @@
 //! they were emptied.
 
 use crate::{
-    Consumer, CounterPage, ENABLED, IDLE, INSTRUMENTS, RECORDED, STATEMENTS, TIMED, TRANSACTION,
-    consumes, switched,
+    Consumer, CounterPage, ENABLED, IDLE, INSTRUMENTS, OwnMask, RECORDED, STATEMENTS, TIMED,
+    TRANSACTION, consumes, switched,
 };
 
 /// How statements are collected.
@@ -34,11 +34,13 @@ pub struct Plan {
     pub history: bool,
     /// The history of all sessions has them.
     pub history_long: bool,
-    /// Transactions are counted.
-    pub transactions: bool,
-    /// The history, or who looks at what goes on, is told of transactions.
-    pub tells_transactions: bool,
-    /// Waits for the client are counted.
+    /// What is counted of statements' own transactions.
+    pub transactions: OwnMask,
+    /// What the history, or who looks at what goes on, is told of transactions.
+    pub tells_transactions: OwnMask,
+    /// Waits for the client are counted and timed, and nothing else.
+    pub is_idle_plain: bool,
+    /// They are counted.
     pub idle: bool,
     /// They are timed.
     pub times_idle: bool,
@@ -56,8 +58,9 @@ impl Plan {
             digests: false,
             history: false,
             history_long: false,
-            transactions: false,
-            tells_transactions: false,
+            transactions: OwnMask::NOTHING,
+            tells_transactions: OwnMask::NOTHING,
+            is_idle_plain: false,
             idle: false,
             times_idle: false,
             records_idle: false,
@@ -106,8 +109,9 @@ impl Plan {
             digests: consumes(Consumer::StatementsDigest),
             history,
             history_long: keeps(Consumer::StatementsHistoryLong),
-            transactions,
-            tells_transactions,
+            transactions: OwnMask::of(transactions),
+            tells_transactions: OwnMask::of(tells_transactions),
+            is_idle_plain: idle & (ENABLED | TIMED | RECORDED) == ENABLED | TIMED,
             idle: idle & ENABLED != 0,
             times_idle: idle & TIMED != 0,
             records_idle: idle & RECORDED != 0,

@@ -18,31 +18,32 @@ const RUNS_MAX: usize = 64;
 
 /// What statements of a run have alike, but for the owner of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RunKind(u64);
+pub(crate) struct RunKind {
+    /// Instrument and transaction.
+    of: u64,
+    /// The address of their digest's row, which the session keeps until the run is settled.
+    digest: u64,
+}
 
 impl RunKind {
-    const INSTRUMENT_SHIFT: u32 = 48;
-    const OWN_SHIFT: u32 = 60;
+    const OWN_SHIFT: u32 = 16;
     /// Told apart from no run.
     const PRESENT: u64 = 1 << 63;
 
     #[inline(always)]
     pub fn of(instrument: u16, own: OwnTransaction, digest: Option<&Arc<DigestRow>>) -> RunKind {
-        const { assert!(crate::STATEMENTS_MAX < 1 << (Self::OWN_SHIFT - Self::INSTRUMENT_SHIFT)) };
-        // An address: rows that a run is of are kept by its session until it is settled.
         let digest = digest.map_or(0, |row| Arc::as_ptr(row).addr() as u64);
-        let instrument = u64::from(instrument) << Self::INSTRUMENT_SHIFT;
-        RunKind(digest | instrument | u64::from(own.row()) << Self::OWN_SHIFT | Self::PRESENT)
+        let of = u64::from(instrument) | u64::from(own.row()) << Self::OWN_SHIFT | Self::PRESENT;
+        RunKind { of, digest }
     }
 
     fn instrument(self) -> u16 {
-        (self.0 >> Self::INSTRUMENT_SHIFT) as u16
-            & ((1 << (Self::OWN_SHIFT - Self::INSTRUMENT_SHIFT)) - 1)
+        self.of as u16
     }
 
     /// Of the transactions that they were by themselves: whether they were READ ONLY; `None`: they were none.
     fn is_read_only(self) -> Option<bool> {
-        OwnTransaction::is_row_read_only((self.0 >> Self::OWN_SHIFT & 3) as u8)
+        OwnTransaction::is_row_read_only((self.of >> Self::OWN_SHIFT & 3) as u8)
     }
 }
 
@@ -51,6 +52,7 @@ impl RunKind {
 pub(crate) struct Run {
     /// [`RunKind`]; 0: there are none.
     kind: Tally,
+    digest: Tally,
     /// Not 0: its digest is the prepared statement's own.
     has_own_digest: Tally,
     stat: Stat,
@@ -106,7 +108,7 @@ impl Run {
     /// Whether there are statements of this kind in it.
     #[inline(always)]
     pub fn is_of(&self, kind: RunKind) -> bool {
-        self.kind.get() == kind.0
+        self.kind.get() == kind.of && self.digest.get() == kind.digest
     }
 
     /// Whether its digest is the prepared statement's own.
@@ -204,7 +206,8 @@ impl Runs {
         (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
     ) {
         let Some(run) = run_of(prepared, digest) else { return };
-        run.kind.set(kind.0);
+        run.kind.set(kind.of);
+        run.digest.set(kind.digest);
         let own = prepared.zip(digest).is_some_and(|(row, digest)| row.is_of(digest.digest()));
         run.has_own_digest.set(u64::from(own));
         self.0.push(Open { kind, prepared: prepared.cloned(), digest: digest.cloned() });

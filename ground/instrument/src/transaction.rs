@@ -143,6 +143,33 @@ impl OwnTransaction {
     }
 }
 
+/// What is collected of statements' own transactions: all or nothing, which is asked of each without a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnMask(u8);
+
+impl OwnMask {
+    /// Nothing.
+    pub const NOTHING: OwnMask = OwnMask(0);
+
+    /// All of it, or nothing.
+    pub fn of(all: bool) -> OwnMask {
+        OwnMask(if all { u8::MAX } else { 0 })
+    }
+
+    /// Whether there is anything.
+    pub fn is_all(self) -> bool {
+        self != Self::NOTHING
+    }
+}
+
+impl OwnTransaction {
+    /// The transaction, if it is collected; else none.
+    #[inline(always)]
+    pub fn masked(self, mask: OwnMask) -> OwnTransaction {
+        OwnTransaction(self.0 & mask.0)
+    }
+}
+
 impl std::fmt::Debug for OwnTransaction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("OwnTransaction").field(&self.kind()).field(&self.is_committed()).finish()

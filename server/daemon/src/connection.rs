@@ -61,11 +61,17 @@ impl Socket {
         self.handle.get_or_init(|| SocketHandle::open(CLIENT.class(), place));
     }
 
+    /// Where it is counted, while sockets are.
+    #[inline(always)]
+    fn counted(&self) -> Option<&SocketHandle> {
+        if CLIENT.class().enabled() { self.handle.get() } else { None }
+    }
+
     /// Receives what is there; none: the client has gone.
     #[inline(always)]
     pub fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
         let recv = || recv(&self.fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n);
-        watched::on_socket(self.handle.get(), Operation::Receive, recv, |n| *n)
+        watched::on_socket(self.counted(), Operation::Receive, recv, |n| *n)
     }
 
     /// Sends everything, waiting up to `timeout_s` seconds for room.
@@ -73,7 +79,7 @@ impl Socket {
         let mut until = None;
         while !bytes.is_empty() {
             let send = || send(&self.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-            match watched::on_socket(self.handle.get(), Operation::Send, send, |n| *n) {
+            match watched::on_socket(self.counted(), Operation::Send, send, |n| *n) {
                 Ok(n) => bytes = &bytes[n..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
@@ -98,7 +104,7 @@ impl Socket {
     /// As [`Self::wait`], in the middle of a command.
     fn wait_within(&self, what: PollFlags, left: Duration) -> io::Result<bool> {
         let wait = || self.wait(what, left);
-        watched::on_socket(self.handle.get(), Operation::Select, wait, |_| 0)
+        watched::on_socket(self.counted(), Operation::Select, wait, |_| 0)
     }
 
     /// Receives what is there, or comes until then.

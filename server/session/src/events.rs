@@ -14,20 +14,24 @@ impl Core {
             self.looks_on();
         }
         let plan = &self.events.plan;
-        if plan.idle {
-            let since_ns = self.entry.since_ns();
-            let waited_ns = plan.times_idle.then(|| now_ns.saturating_sub(since_ns));
-            self.client.slot().counters.add_idle(waited_ns);
-            if plan.records_idle {
-                self.record_idle(waited_ns);
-            }
+        if plan.is_idle_plain {
+            let waited_ns = now_ns.saturating_sub(self.entry.since_ns());
+            self.client.slot().counters.add_idle(Some(waited_ns));
+        } else if plan.idle {
+            self.end_idle(now_ns);
         }
         self.events.begin(instrument, now_ns);
     }
 
-    /// Keeps the wait for the client among the waits that are over.
+    /// Adds the wait for the client to what is collected of such.
     #[cold]
-    fn record_idle(&self, ns: Option<u64>) {
+    fn end_idle(&self, now_ns: u64) {
+        let plan = &self.events.plan;
+        let ns = plan.times_idle.then(|| now_ns.saturating_sub(self.entry.since_ns()));
+        self.client.slot().counters.add_idle(ns);
+        if !plan.records_idle {
+            return;
+        }
         let object = WaitObject::default();
         let wait = Wait { operation: Operation::Idle, ns, number: 0, object, amount: None };
         let thread_id = self.client.slot().thread_id.load(Ordering::Relaxed);
@@ -55,7 +59,7 @@ impl Core {
     }
 
     /// As [`Self::collect`], of a prepared statement: most run a program, whose text tells no password.
-    #[inline(never)]
+    #[inline(always)]
     fn collect_execution(&mut self, id: u32, command: &Command<'_>, now_ns: u64) {
         let Self { reply, env, events, client, statements, transaction, .. } = self;
         let Some(prepared) = statements.executed_program(id) else {

@@ -266,7 +266,7 @@ impl Events {
         }
     }
 
-    /// The statement has ended; whether the history has a record of it.
+    /// The statement has ended; whether the history has a record of it that may have to be told how it failed.
     #[inline(always)]
     pub fn end(&mut self, slot: &SessionSlot, ended: Ended<'_>) -> bool {
         let page = &slot.counters;
@@ -278,17 +278,15 @@ impl Events {
         let may_be_plain = self.plan.depth == Depth::Plain
             && ended.errors | ended.conditions == 0
             && !self.transactions.has_others();
-        let is_range = self.watch.has_changed(page);
-        if may_be_plain && (!is_range || self.watch.takes_range(page)) {
-            let plain = Plain {
-                ns: ended.now_ns.saturating_sub(self.begin_ns),
-                times_ns: (self.begin_ns, ended.now_ns),
-                rows_sent: ended.rows_sent,
-                rows_examined: did.rows_examined,
-                rows_affected: did.rows_affected,
-                is_range,
-            };
-            return self.end_plainly(slot, ended, plain);
+        if may_be_plain {
+            if !self.watch.has_changed(page) {
+                self.end_plainly(slot, ended, did, false);
+                return false;
+            }
+            if self.watch.takes_range(page) {
+                self.end_with_range(slot, ended, did);
+                return false;
+            }
         }
         let Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared } = ended;
         let counts = [rows_sent, errors, conditions];
@@ -298,7 +296,15 @@ impl Events {
     /// Ends a statement that raised nothing, began and ended no transaction but its own, and did nothing that is seldom
     /// done: nearly all of them.
     #[inline(always)]
-    fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, plain: Plain) -> bool {
+    fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did, is_range: bool) {
+        let plain = Plain {
+            ns: ended.now_ns.saturating_sub(self.begin_ns),
+            times_ns: (self.begin_ns, ended.now_ns),
+            rows_sent: ended.rows_sent,
+            rows_examined: did.rows_examined,
+            rows_affected: did.rows_affected,
+            is_range,
+        };
         // A place was given while digests were wanted.
         let row = self.digest.and_then(|place| self.digests.row(place));
         let bucket = bucket_of_statement(plain.ns);
@@ -306,15 +312,14 @@ impl Events {
             Some(row) => row.note(plain.ns, bucket, ended.now_ns, ended.text),
             None => slot.counters.add_time(bucket),
         }
-        let own = self.transactions.take_own();
-        let own = if self.plan.transactions { own } else { OwnTransaction::NONE };
+        let own = self.transactions.take_own().masked(self.plan.transactions);
         let kept = Kept {
             written: match ended.text {
                 RecordedText::Written(text) => Some(text),
                 RecordedText::Prepared(_) => None,
             },
             keeps: self.plan.history,
-            own: if self.plan.tells_transactions { own } else { OwnTransaction::NONE },
+            own: own.masked(self.plan.tells_transactions),
         };
         let (kind, of) = ((self.instrument, own), (ended.prepared, row));
         let is_added = match &mut self.history {
@@ -325,7 +330,12 @@ impl Events {
             // Made here, so that nobody else's lies in memory.
             self.adds_first(slot, kind, ended.prepared, &Plain { ..plain }, &Kept { ..kept });
         }
-        self.plan.history
+    }
+
+    /// As [`Self::end_plainly`], of one that has read a range.
+    #[inline(never)]
+    fn end_with_range(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did) {
+        self.end_plainly(slot, ended, did, true);
     }
 
     /// Adds a plain statement that is not like the one before.
@@ -367,7 +377,7 @@ impl Events {
         let cpu_ns = self.take_cpu_ns();
         let mut history = history_of(&mut self.history, slot).open();
         let has_news = self.transactions.has_news() && self.transactions.count(page, times);
-        let tells = has_news && self.plan.tells_transactions;
+        let tells = has_news && self.plan.tells_transactions.is_all();
         let keep = slot.monitoring() & HISTORY != 0;
         let class = &STATEMENTS[usize::from(self.instrument)];
         let mut is_recorded = false;
