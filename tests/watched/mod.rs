@@ -394,6 +394,30 @@ fn histories_and_digests_have_the_room_that_options_give() {
     assert_eq!(session.ask(chosen), ["10000\t-1"]);
 }
 
+#[test]
+fn a_small_server_has_small_histories() {
+    let sizes = "SELECT @@performance_schema_events_statements_history_size, @@performance_schema_events_waits_history_long_size,
+                 @@performance_schema_digests_size, @@table_definition_cache";
+    let started = |options: &[&str]| {
+        let folder = TempDir::new();
+        let start = options.iter().fold(Server::with(), |start, option| start.option(*option));
+        let server = start.start(folder.path());
+        let mut session = server.converse();
+        for n in 0..12 {
+            session.ask(&format!("SELECT {n}"));
+        }
+        let kept = session.ask("SELECT COUNT(*) FROM performance_schema.events_statements_history WHERE THREAD_ID = PS_CURRENT_THREAD_ID()");
+        (server.sql(sizes), kept.concat())
+    };
+    let told = |sizes: &str, kept: &str| (sizes.to_string(), kept.to_string());
+    let small = ["--max-connections=100", "--table-open-cache=400", "--table-definition-cache=400"];
+    assert_eq!(started(&small), told("5\t100\t1000\t400", "5"));
+    assert_eq!(started(&["--table-open-cache=400"]), told("10\t1000\t5000\t600", "10"));
+    assert_eq!(started(&[]), told("10\t10000\t10000\t2000", "10"));
+    let given = ["--table-definition-cache=2000", "--performance-schema-digests-size=-1"];
+    assert_eq!(started(&given), told("10\t10000\t10000\t2000", "10"));
+}
+
 /// The histories of all sessions do not need those of each.
 #[test]
 fn the_histories_of_all_stand_alone() {

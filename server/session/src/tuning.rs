@@ -25,6 +25,7 @@ pub type Warn<'w> = dyn FnMut(u16, String) + 'w;
 /// Says how much is measured from the start, and what room there is for it, before the engine is there: recovery is measured, too.
 pub fn start_instruments(globals: &Globals) {
     host::thread::surround_instruments();
+    globals.choose_sizes();
     size_events(globals);
     instrument::set_level(level(globals.number(LEVEL)), sync::now_ns());
 }
@@ -36,6 +37,7 @@ fn level(number: u64) -> Level {
 /// Gives the engine every setting as the server starts with it; [`start_instruments`] has been called.
 pub fn start(server: &Arc<Server>) {
     let globals = &server.globals;
+    globals.choose_sizes();
     let (now, most) = (globals.number(IO_CAPACITY), globals.number(IO_CAPACITY_MAX));
     if now > most {
         // As MySQL does when only the first was given.

@@ -6,6 +6,7 @@
 //! 2. A variable without session scope is always read from the present list.
 //! 3. What a change does (its [`Effect`]) is done by the session, after the value was checked.
 
+mod chosen;
 pub mod kind;
 mod origin;
 mod table;

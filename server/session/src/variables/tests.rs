@@ -114,6 +114,53 @@ fn scopes_are_kept_apart() {
     assert_eq!((session.number("wait_timeout"), globals.number("wait_timeout")), (9, 7));
 }
 
+/// The sizes of a history, of a long one and of digests, and how many definitions stay.
+fn chosen(given: &[(&'static str, u64)]) -> [u64; 4] {
+    let values: Vec<_> = given.iter().map(|(name, n)| (id(name), Value::UInt(*n))).collect();
+    let globals = Globals::new(&values, BTreeMap::new(), None);
+    for (id, _) in &values {
+        globals.came_from(*id, Origin::of(Source::CommandLine, ""));
+    }
+    globals.choose_sizes();
+    // What was chosen is not chosen again.
+    globals.set(id("max_connections"), Value::UInt(100_000));
+    globals.choose_sizes();
+    [
+        "performance_schema_events_waits_history_size",
+        "performance_schema_events_statements_history_long_size",
+        "performance_schema_digests_size",
+        "table_definition_cache",
+    ]
+    .map(|name| globals.number(name))
+}
+
+#[test]
+fn sizes_that_nobody_gave_follow_connections_and_tables() {
+    let caches = |definitions, open| {
+        [
+            ("max_connections", 151),
+            ("table_definition_cache", definitions),
+            ("table_open_cache", open),
+        ]
+    };
+    assert_eq!(chosen(&[]), [10, 10_000, 10_000, 2000]);
+    assert_eq!(chosen(&caches(400, 4000)), [5, 100, 1000, 400]);
+    assert_eq!(chosen(&caches(400, 4001)), [10, 1000, 5000, 400]);
+    assert_eq!(chosen(&caches(401, 10)), [10, 1000, 5000, 401]);
+    assert_eq!(chosen(&caches(800, 8000)), [10, 1000, 5000, 800]);
+    assert_eq!(chosen(&caches(801, 10)), [10, 10_000, 10_000, 801]);
+    assert_eq!(chosen(&[("table_open_cache", 400)]), [10, 1000, 5000, 600]);
+    assert_eq!(chosen(&[("table_open_cache", 1)]), [10, 1000, 5000, 400]);
+    let many = [("max_connections", 303), ("table_open_cache", 1)];
+    assert_eq!(chosen(&many), [10, 10_000, 10_000, 400]);
+    let mut some = caches(400, 400).to_vec();
+    some.extend([
+        ("performance_schema_events_waits_history_size", 0),
+        ("performance_schema_digests_size", kind::NO_LIMIT),
+    ]);
+    assert_eq!(chosen(&some), [0, 100, 1000, 400], "what is given stays, but for -1");
+}
+
 #[derive(Default)]
 struct Kept(Arc<OnceLock<String>>);
 

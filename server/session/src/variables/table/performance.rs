@@ -9,22 +9,24 @@ use crate::variables::kind::{
     NO_LIMIT,
 };
 
+// Sizes that are -1 and no limit by that are chosen when the server starts (`crate::variables::chosen`).
+
 const AS_MANY: &str = "There is room for all that come.";
 const CLASSES: &str = "There is room for as many classes as by default.";
 
 pub(super) const LIST: &[Variable] = &[
     F("performance_schema", Bool, "ON"),
     F("performance_schema_accounts_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
-    F("performance_schema_digests_size", Sized(1 << 20, 10_000), "10000"),
+    F("performance_schema_digests_size", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_error_size", Int(0, 1 << 20), "1947").ignored("Every error has a row."),
-    F("performance_schema_events_stages_history_long_size", Sized(1 << 20, 10_000), "10000"),
-    F("performance_schema_events_stages_history_size", Sized(1024, 10), "10"),
-    F("performance_schema_events_statements_history_long_size", Sized(1 << 20, 10_000), "10000"),
-    F("performance_schema_events_statements_history_size", Sized(1024, 10), "10"),
-    F("performance_schema_events_transactions_history_long_size", Sized(1 << 20, 10_000), "10000"),
-    F("performance_schema_events_transactions_history_size", Sized(1024, 10), "10"),
-    F("performance_schema_events_waits_history_long_size", Sized(1 << 20, 10_000), "10000"),
-    F("performance_schema_events_waits_history_size", Sized(1024, 10), "10"),
+    F("performance_schema_events_stages_history_long_size", Sized(1 << 20, NO_LIMIT), "-1"),
+    F("performance_schema_events_stages_history_size", Sized(1024, NO_LIMIT), "-1"),
+    F("performance_schema_events_statements_history_long_size", Sized(1 << 20, NO_LIMIT), "-1"),
+    F("performance_schema_events_statements_history_size", Sized(1024, NO_LIMIT), "-1"),
+    F("performance_schema_events_transactions_history_long_size", Sized(1 << 20, NO_LIMIT), "-1"),
+    F("performance_schema_events_transactions_history_size", Sized(1024, NO_LIMIT), "-1"),
+    F("performance_schema_events_waits_history_long_size", Sized(1 << 20, NO_LIMIT), "-1"),
+    F("performance_schema_events_waits_history_size", Sized(1024, NO_LIMIT), "-1"),
     F("performance_schema_hosts_size", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
     F("performance_schema_max_cond_classes", Int(0, 1024), "150").ignored(CLASSES),
     F("performance_schema_max_cond_instances", Sized(1 << 20, NO_LIMIT), "-1").ignored(AS_MANY),
