@@ -12,8 +12,6 @@ SET GLOBAL auto_generate_certs = OFF;
 ALTER INSTANCE RELOAD TLS;
 ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_main NO ROLLBACK ON ERROR;
 ALTER INSTANCE RELOAD TLS FOR CHANNEL nosuch;
--- limpid: nothing is kept for the tables of the Performance Schema
-SHOW ENGINE PERFORMANCE_SCHEMA STATUS;
 SELECT ATTR_NAME, ATTR_VALUE FROM performance_schema.session_account_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID() AND ATTR_NAME IN ('_os', '_client_name') ORDER BY ATTR_NAME;
 SELECT COUNT(*) > 0 FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID();
 SHOW CREATE TABLE performance_schema.session_account_connect_attrs;

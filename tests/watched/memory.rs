@@ -58,3 +58,38 @@ fn memory_is_what_the_parts_of_the_server_keep() {
         FROM performance_schema.memory_summary_global_by_event_name WHERE EVENT_NAME = 'memory/innodb/buf_buf_pool'";
     assert_eq!(server.sql(balanced), "0\t0\t0");
 }
+
+#[test]
+fn the_engine_s_status_is_what_is_kept() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let told = || -> Vec<(String, i64)> {
+        let rows = server.sql("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
+        let row = |line: &str| {
+            let [engine, name, n]: [&str; 3] =
+                line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+            assert_eq!(engine, "performance_schema");
+            (name.to_string(), n.parse().unwrap())
+        };
+        rows.lines().map(row).collect()
+    };
+    let of = |told: &[(String, i64)], name: &str| {
+        told.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}")).1
+    };
+    let before = told();
+    let (last, rest) = before.split_last().unwrap();
+    let bytes = rest.iter().filter(|(name, _)| name.ends_with(".memory"));
+    let sum: i64 = bytes.map(|(_, n)| n).sum();
+    assert_eq!(*last, ("performance_schema.memory".to_string(), sum));
+    assert!(last.1 > 10_000, "{before:?}");
+    let [kept, _, pieces] = used(&server, "performance_schema/file_instances");
+    assert!(pieces > 0 && kept > 0);
+    assert_eq!(of(&before, "file_instances.memory"), kept);
+    assert_eq!(of(&before, "file_instances.count"), pieces);
+    server.sql(&(0..50).map(|n| format!("SELECT 1 AS digest_{n};")).collect::<String>());
+    let digests = "events_statements_summary_by_digest.count";
+    assert!(of(&told(), digests) >= of(&before, digests) + 50);
+    let full = of(&told(), "events_statements_summary_by_digest.memory");
+    server.sql("TRUNCATE performance_schema.events_statements_summary_by_digest");
+    assert!(of(&told(), "events_statements_summary_by_digest.memory") < full);
+}

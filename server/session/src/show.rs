@@ -65,6 +65,24 @@ pub(crate) fn send_privileges(sink: &mut dyn RowSink) -> Result<(), SqlError> {
     dynamic.copied().try_for_each(|name| send_texts([name, "Server Admin", ""], sink))
 }
 
+/// What the Performance Schema keeps now: pieces and bytes of each of its instruments of memory, and behind them all bytes. Rows that
+/// are made when they are read are none of it.
+fn kept_by_instruments() -> Vec<(String, i64)> {
+    let mut reports = instrument::memory_reports();
+    reports.sort_by_key(|memory| memory.class.name());
+    let (mut rows, mut sum) = (Vec::new(), 0);
+    for memory in &reports {
+        let Some(name) = memory.class.name().strip_prefix("memory/performance_schema/") else {
+            continue;
+        };
+        sum += memory.bytes.used;
+        rows.push((format!("{name}.count"), memory.pieces.used));
+        rows.push((format!("{name}.memory"), memory.bytes.used));
+    }
+    rows.push(("performance_schema.memory".to_string(), sum));
+    rows
+}
+
 /// Columns of SHOW ENGINE.
 pub(crate) fn engine_columns(engine: &str, what: &str) -> Result<Vec<ResultColumn>, SqlError> {
     let is_innodb = engine.eq_ignore_ascii_case("innodb");
@@ -78,13 +96,14 @@ pub(crate) fn engine_columns(engine: &str, what: &str) -> Result<Vec<ResultColum
 }
 
 impl Core {
-    /// The row of SHOW ENGINE ... STATUS.
+    /// The rows of SHOW ENGINE ... STATUS.
     pub fn show_engine(&self, engine: &str, sink: &mut dyn RowSink) -> Result<(), SqlError> {
         if engine.eq_ignore_ascii_case("innodb") {
             return send_texts(["InnoDB", "", &monitor::text(&self.env.server)], sink);
         }
-        // Nothing is kept for its tables: their rows are made when they are read.
-        send_texts(["performance_schema", "performance_schema.memory", "0"], sink)
+        let rows = kept_by_instruments().into_iter();
+        rows.map(|(name, n)| (name, n.to_string()))
+            .try_for_each(|(name, n)| send_texts(["performance_schema", &*name, &*n], sink))
     }
 
     /// The rows of SHOW WARNINGS and SHOW ERRORS.
