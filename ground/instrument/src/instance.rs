@@ -7,6 +7,7 @@
 //! 4. It ends with its owner, and its figures with it: those of the class stay.
 
 use crate::registry::{page, window};
+use crate::room::RowsOf;
 use crate::stat::{StatTotals, least};
 use crate::{Class, ClassKind};
 use std::fmt;
@@ -41,25 +42,13 @@ crate::classes! {
 static INSTANCES: Mutex<Vec<Arc<Instance>>> = Mutex::new(Vec::new());
 static EMPTIED: AtomicU64 = AtomicU64::new(0);
 
-/// Mutexes, latches and events that found no room when they were used.
-static LOST: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
-
-fn lost_of(kind: ClassKind) -> usize {
+/// The rows that instances of a kind are among.
+fn rows_of(kind: ClassKind) -> RowsOf {
     match kind {
-        ClassKind::Mutex => 0,
-        ClassKind::RwLock => 1,
-        _ => 2,
+        ClassKind::Mutex => RowsOf::Mutexes,
+        ClassKind::RwLock => RowsOf::RwLocks,
+        _ => RowsOf::Conds,
     }
-}
-
-/// How often instances of a kind found no room: `Performance_schema_mutex_instances_lost` and its kin.
-pub fn instances_lost(kind: ClassKind) -> u64 {
-    LOST[lost_of(kind)].load(Relaxed)
-}
-
-/// Counts them from zero again.
-pub fn forget_instances_lost() {
-    LOST.iter().for_each(|lost| lost.store(0, Relaxed));
 }
 
 fn list() -> MutexGuard<'static, Vec<Arc<Instance>>> {
@@ -100,8 +89,7 @@ impl InstanceCell {
         if !found.is_null() {
             return found;
         }
-        if !MEMORY.try_take(size_of::<Instance>()) {
-            LOST[lost_of(class.kind())].fetch_add(1, Relaxed);
+        if !rows_of(class.kind()).take_with(|| MEMORY.try_take(size_of::<Instance>())) {
             self.0.store(NO_ROOM, Ordering::Release);
             return NO_ROOM;
         }
@@ -264,6 +252,7 @@ impl Drop for InstanceCell {
         let mut list = list();
         let place = instance.place.load(Relaxed);
         MEMORY.give_back(size_of::<Instance>());
+        rows_of(instance.class.kind()).give_back(1);
         list.swap_remove(place);
         if let Some(moved) = list.get(place) {
             moved.place.store(place, Relaxed);
@@ -303,7 +292,7 @@ pub fn empty_instances() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ENABLED, MutexClass};
+    use crate::{CondClass, ENABLED, MutexClass};
 
     #[test]
     fn an_instance_begins_with_a_use_that_counts_and_ends_with_its_owner() {
@@ -334,5 +323,25 @@ mod tests {
         assert_eq!(of(mine()[0]).unwrap().uses, 0);
         b.used_shared(&CLASS);
         assert_eq!(of(mine()[0]).unwrap().uses, 1);
+    }
+
+    #[test]
+    fn an_instance_without_a_place_is_lost_once_and_counts_in_its_class_alone() {
+        static CLASS: CondClass = CondClass::new("wait/synch/cond/test/without_place");
+        CLASS.set_flags(ENABLED);
+        let there = || instances(|_| true).iter().any(|i| i.class.name() == CLASS.name());
+        let lost = RowsOf::Conds.lost();
+        RowsOf::Conds.set_max(0);
+        let cell = InstanceCell::new();
+        cell.used_shared(&CLASS);
+        cell.waited(&CLASS, 5);
+        assert_eq!((cell.number(&CLASS), RowsOf::Conds.lost(), there()), (0, lost + 1, false));
+        RowsOf::Conds.set_max(u64::MAX);
+        cell.used_shared(&CLASS);
+        assert!(!there(), "nobody asks again");
+        drop(cell);
+        let other = InstanceCell::new();
+        other.used_shared(&CLASS);
+        assert!(there());
     }
 }

@@ -44,6 +44,7 @@ mod plan;
 mod prepared;
 mod registry;
 mod ring;
+mod room;
 mod run;
 mod samples;
 mod setup;
@@ -86,9 +87,7 @@ pub use history::{
     long_statement_history, long_transaction_history, next_events, set_history_limits,
     set_transaction_history_limits, statement_histories, transaction_histories,
 };
-pub use instance::{
-    InstanceCell, InstanceReport, empty_instances, forget_instances_lost, instances, instances_lost,
-};
+pub use instance::{InstanceCell, InstanceReport, empty_instances, instances};
 pub use io::{IO_OPERATIONS, IoOperation, IoTotals};
 pub use memory::{
     AmountTotals, MemoryReport, MemoryTotals, MemoryUse, Piece, SessionMemory, empty_memory,
@@ -117,6 +116,7 @@ pub use registry::{
     raise, register, register_declared, reset_holds, set_current, set_level, set_rules, settle,
     switch, totals, turn_off, used, watch_thread, window,
 };
+pub use room::{RowsOf, forget_lost_rows};
 pub use run::Plain;
 pub use samples::{
     SampledWait, SessionSample, add_session_samples, each_session_sample, empty_session_samples,
@@ -128,8 +128,7 @@ pub use setup::{
     set_object,
 };
 pub use socket_io::{
-    SocketHandle, SocketPlace, SocketReport, empty_sockets, forget_sockets_lost, socket_reports,
-    socket_totals, sockets_lost,
+    SocketHandle, SocketPlace, SocketReport, empty_sockets, socket_reports, socket_totals,
 };
 pub use stage::{LiveStage, begin_stage, end_stage, set_work_completed, stage_of};
 pub use stat::StatTotals;

@@ -5,6 +5,7 @@
 
 use crate::io::{IoFigures, IoOperation, IoTotals};
 use crate::past::{Wait, WaitObject, record_wait_between};
+use crate::room::RowsOf;
 use crate::{Class, Operation, is_instrumented};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -41,11 +42,10 @@ struct Sockets {
     open: Vec<Arc<KnownSocket>>,
     /// What sockets counted that are closed.
     ended: HashMap<u16, IoTotals>,
-    lost: u64,
 }
 
 static SOCKETS: LazyLock<Mutex<Sockets>> =
-    LazyLock::new(|| Mutex::new(Sockets { open: Vec::new(), ended: HashMap::new(), lost: 0 }));
+    LazyLock::new(|| Mutex::new(Sockets { open: Vec::new(), ended: HashMap::new() }));
 
 fn sockets() -> MutexGuard<'static, Sockets> {
     lock(&SOCKETS)
@@ -60,8 +60,8 @@ impl SocketHandle {
     pub fn open(class: &'static Class, place: SocketPlace) -> SocketHandle {
         class.id();
         let mut sockets = sockets();
-        if !MEMORY.try_take(size_of::<KnownSocket>() + place.ip.len()) {
-            sockets.lost += 1;
+        let bytes = size_of::<KnownSocket>() + place.ip.len();
+        if !RowsOf::Sockets.take_with(|| MEMORY.try_take(bytes)) {
             return SocketHandle(None);
         }
         let at = AtomicUsize::new(sockets.open.len());
@@ -105,6 +105,7 @@ impl Drop for SocketHandle {
         let mut sockets = sockets();
         let at = known.at.load(Relaxed);
         MEMORY.give_back(size_of::<KnownSocket>() + known.place.ip.len());
+        RowsOf::Sockets.give_back(1);
         sockets.open.swap_remove(at);
         if let Some(moved) = sockets.open.get(at) {
             moved.at.store(at, Relaxed);
@@ -151,16 +152,6 @@ pub fn socket_totals() -> HashMap<u16, IoTotals> {
     sums
 }
 
-/// Sockets that found no room: `Performance_schema_socket_instances_lost`.
-pub fn sockets_lost() -> u64 {
-    sockets().lost
-}
-
-/// Counts them from zero again.
-pub fn forget_sockets_lost() {
-    sockets().lost = 0;
-}
-
 /// Empties the figures of all sockets.
 pub fn empty_sockets() {
     let mut sockets = sockets();
@@ -194,5 +185,14 @@ mod tests {
         assert_eq!((socket_totals()[&CLASS.id()], mine().len()), (sums, 0));
         empty_sockets();
         assert!(!socket_totals().contains_key(&CLASS.id()));
+
+        let (open, lost) = (SocketHandle::open(&CLASS, place(3)), RowsOf::Sockets.lost());
+        RowsOf::Sockets.set_max(0);
+        let without = SocketHandle::open(&CLASS, place(4));
+        without.add(Operation::Send, None, 7);
+        assert_eq!((mine().len(), RowsOf::Sockets.lost()), (1, lost + 1));
+        drop((open, without));
+        RowsOf::Sockets.set_max(u64::MAX);
+        assert_eq!(socket_totals()[&CLASS.id()].bytes_written, 0);
     }
 }

@@ -8,11 +8,14 @@
 //! counted for it goes to the thread's page. 4. Figures of tables and of threads are emptied apart: each has a half of one
 //! word ([`STAMP`]), by which a reader sees whether what a session wrote is still wanted of one, of the other or of both. Who
 //! wrote before brings his figures up to date at his next write; a reader at this moment may miss them. 5. Locks are counted by a session
-//! without looking whether they were emptied: who empties notes how many there were, once for tables and once for threads.
+//! without looking whether they were emptied: who empties notes how many there were, once for tables and once for threads. 6. A name
+//! takes its places among the rows that are told of when a table of it is opened first, or told of; one without a place counts
+//! for threads and for all together alone.
 
 use crate::Operation;
 use crate::past::{Wait, WaitObject, record_wait};
 use crate::registry::page;
+use crate::room::RowsOf;
 use crate::stat::{Stat, StatTotals, Tally};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -274,6 +277,33 @@ struct State {
     ended_locks: LockTotals,
     emptied: u64,
     live: Vec<Arc<TableIo>>,
+    /// Whether it has a place among tables, and one among the locks of tables; `None` before somebody asked.
+    places: Option<[bool; 2]>,
+    /// For how many rows by index somebody asked, and how many of them have places.
+    index_rows: (usize, usize),
+}
+
+impl State {
+    fn places(&mut self) -> [bool; 2] {
+        let take = |rows: RowsOf| rows.take(1) == 1;
+        *self.places.get_or_insert_with(|| [RowsOf::Tables, RowsOf::TableLocks].map(take))
+    }
+
+    fn room_for_indexes(&mut self, rows: usize) -> usize {
+        let (asked, found) = &mut self.index_rows;
+        if rows > *asked {
+            *found += RowsOf::Indexes.take((rows - *asked) as u64) as usize;
+            *asked = rows;
+        }
+        rows.min(*found)
+    }
+
+    fn give_places_back(&mut self) {
+        let [table, locks] = self.places.take().unwrap_or_default();
+        RowsOf::Tables.give_back(table.into());
+        RowsOf::TableLocks.give_back(locks.into());
+        RowsOf::Indexes.give_back(std::mem::take(&mut self.index_rows).1 as u64);
+    }
 }
 
 impl TableFigures {
@@ -303,6 +333,8 @@ impl TableFigures {
             tables().names.push(Arc::downgrade(self));
             state = self.state();
         }
+        state.places();
+        state.room_for_indexes(indexes.len().max(1));
         let io = Arc::new(TableIo {
             figures: Arc::clone(self),
             schema: schema.into(),
@@ -331,6 +363,21 @@ impl TableFigures {
         sums
     }
 
+    /// Whether there is room to tell of the table.
+    pub fn has_room(&self) -> bool {
+        self.state().places()[0]
+    }
+
+    /// Whether there is room to tell of its locks.
+    pub fn has_room_for_locks(&self) -> bool {
+        self.state().places()[1]
+    }
+
+    /// Of how many of so many rows by index there is room to tell.
+    pub fn room_for_indexes(&self, rows: usize) -> usize {
+        self.state().room_for_indexes(rows)
+    }
+
     /// How often the tables were locked by statements.
     pub fn locks(&self) -> LockTotals {
         let state = self.state();
@@ -355,6 +402,7 @@ impl Drop for TableFigures {
     fn drop(&mut self) {
         let (ended, locks) = {
             let mut state = self.state();
+            state.give_places_back();
             (std::mem::take(&mut state.ended), std::mem::take(&mut state.ended_locks))
         };
         let mut tables = tables();
@@ -526,6 +574,34 @@ mod tests {
         b.locked(true);
         close_table_io(&b);
         assert_eq!((figures.locks(), figures.totals().len()), ([0, 1], 0));
+    }
+
+    #[test]
+    fn a_table_without_a_place_is_lost_once_and_gives_none_back() {
+        let _alone = stdx::lock(&crate::EMPTIES);
+        let kinds = [RowsOf::Tables, RowsOf::TableLocks, RowsOf::Indexes];
+        let lost = || kinds.map(RowsOf::lost);
+        let before = lost();
+        let lost_since = || [0, 1, 2].map(|n| lost()[n] - before[n]);
+        let indexes: Arc<[String]> = ["PRIMARY".to_string(), "k".to_string()].into();
+        let first = Arc::new(TableFigures::default());
+        let io = first.open(("d", "t"), Arc::clone(&indexes));
+        kinds.iter().for_each(|rows| rows.set_max(0));
+        let second = Arc::new(TableFigures::default());
+        let without = second.open(("d", "u"), Arc::clone(&indexes));
+        without.add(RowOperation::Fetch, Some(0), 1, 5);
+        assert_eq!(lost_since(), [1, 1, 2]);
+        assert!(!second.has_room() && !second.has_room_for_locks());
+        assert_eq!((second.room_for_indexes(3), lost_since()), (0, [1, 1, 3]));
+        assert!(first.has_room() && first.has_room_for_locks());
+        assert_eq!((first.room_for_indexes(2), first.room_for_indexes(3)), (2, 2));
+        close_table_io(&without);
+        close_table_io(&io);
+        drop((without, io, first, second));
+        kinds.iter().for_each(|rows| rows.set_max(u64::MAX));
+        assert_eq!(lost_since(), [1, 1, 4]);
+        let third = TableFigures::default();
+        assert!(third.has_room() && third.has_room_for_locks() && third.room_for_indexes(9) == 9);
     }
 
     /// What the calling thread's page has of table I/O.

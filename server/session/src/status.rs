@@ -6,7 +6,7 @@ use crate::password_rules;
 use crate::server::Server;
 use crate::transport;
 use catalog::ConnectedBy;
-use instrument::{ClassKind, Counter};
+use instrument::{ClassKind, Counter, RowsOf};
 use stdx::Ordering;
 use sync::SessionSlot;
 use tls::Secured;
@@ -67,10 +67,13 @@ fn lost(server: &Server) -> Vec<(&'static str, u64)> {
         ("Performance_schema_prepared_statements_lost", instrument::prepared_lost()),
         ("Performance_schema_file_handles_lost", files.handles),
         ("Performance_schema_file_instances_lost", files.instances),
-        ("Performance_schema_socket_instances_lost", instrument::sockets_lost()),
-        ("Performance_schema_mutex_instances_lost", instrument::instances_lost(ClassKind::Mutex)),
-        ("Performance_schema_rwlock_instances_lost", instrument::instances_lost(ClassKind::RwLock)),
-        ("Performance_schema_cond_instances_lost", instrument::instances_lost(ClassKind::Cond)),
+        ("Performance_schema_socket_instances_lost", RowsOf::Sockets.lost()),
+        ("Performance_schema_mutex_instances_lost", RowsOf::Mutexes.lost()),
+        ("Performance_schema_rwlock_instances_lost", RowsOf::RwLocks.lost()),
+        ("Performance_schema_cond_instances_lost", RowsOf::Conds.lost()),
+        ("Performance_schema_table_instances_lost", RowsOf::Tables.lost()),
+        ("Performance_schema_table_lock_stat_lost", RowsOf::TableLocks.lost()),
+        ("Performance_schema_index_stat_lost", RowsOf::Indexes.lost()),
         ("Performance_schema_locker_lost", instrument::events_lost()),
         ("Performance_schema_accounts_lost", connected[ConnectedBy::Account as usize]),
         ("Performance_schema_users_lost", connected[ConnectedBy::User as usize]),
@@ -95,13 +98,10 @@ fn lost(server: &Server) -> Vec<(&'static str, u64)> {
 
 /// What it has room for as long as there is memory.
 const ROOM_FOR_ALL: &[&str] = &[
-    "Performance_schema_index_stat_lost",
     "Performance_schema_metadata_lock_lost",
     "Performance_schema_nested_statement_lost",
     "Performance_schema_program_lost",
     "Performance_schema_table_handles_lost",
-    "Performance_schema_table_instances_lost",
-    "Performance_schema_table_lock_stat_lost",
     "Performance_schema_thread_instances_lost",
 ];
 

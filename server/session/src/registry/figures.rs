@@ -30,8 +30,7 @@ impl Registry {
         instrument::forget_prepared_lost();
         instrument::forget_attributes_lost();
         instrument::forget_events_lost();
-        instrument::forget_instances_lost();
-        instrument::forget_sockets_lost();
+        instrument::forget_lost_rows();
         for (_, slot, entry) in self.live() {
             if let Some(identity) = entry.identity.lock().as_mut() {
                 identity.status_before = status_of(slot);

@@ -14,20 +14,19 @@ use std::sync::Arc;
 
 /// What was done by an index.
 struct Used {
-    schema: String,
-    table: String,
+    name: Arc<NameEntry>,
     index: Option<String>,
     operations: OperationTotals,
 }
 
-/// The tables that have figures.
+/// The tables that have figures, of those for which there is room.
 fn tables(
     context: &ReadContext<'_>,
 ) -> impl Iterator<Item = (Arc<NameEntry>, Arc<Definition>)> + use<> {
     let all = context.catalog.defined().into_iter();
     all.filter(|(name, definition)| {
         let def = &definition.def;
-        def.view.is_none() && !def.temporary && name.schema != "mysql"
+        def.view.is_none() && !def.temporary && name.schema != "mysql" && name.io.has_room()
     })
 }
 
@@ -43,8 +42,7 @@ fn used(context: &ReadContext<'_>) -> Vec<Used> {
                 continue;
             }
             let operations = at.map(|at| totals.swap_remove(at).1).unwrap_or_default();
-            let (schema, table) = (name.schema.clone(), name.name.clone());
-            found.push(Used { schema, table, index, operations });
+            found.push(Used { name: Arc::clone(&name), index, operations });
         }
     }
     found
@@ -65,22 +63,27 @@ fn timers(operations: &OperationTotals) -> Vec<Cell<'static>> {
 
 /// `table_io_waits_summary_by_index_usage`.
 pub(super) fn by_index(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for used in used(context) {
-        let mut row = Vec::from(cells!["TABLE", &used.schema, &used.table, used.index]);
-        row.extend(timers(&used.operations));
-        rows.push(&row);
+    let used = used(context);
+    for table in used.chunk_by(|a, b| Arc::ptr_eq(&a.name, &b.name)) {
+        let name = &table[0].name;
+        for used in &table[..name.io.room_for_indexes(table.len())] {
+            let index = used.index.as_deref();
+            let mut row = Vec::from(cells!["TABLE", &name.schema, &name.name, index]);
+            row.extend(timers(&used.operations));
+            rows.push(&row);
+        }
     }
 }
 
 /// `table_io_waits_summary_by_table`.
 pub(super) fn by_table(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let used = used(context);
-    for table in used.chunk_by(|a, b| (&a.schema, &a.table) == (&b.schema, &b.table)) {
+    for table in used.chunk_by(|a, b| Arc::ptr_eq(&a.name, &b.name)) {
         let mut operations = [StatTotals::default(); ROW_OPERATIONS];
         for used in table {
             operations.iter_mut().zip(&used.operations).for_each(|(sum, n)| sum.add(n));
         }
-        let mut row = Vec::from(cells!["TABLE", &table[0].schema, &table[0].table]);
+        let mut row = Vec::from(cells!["TABLE", &table[0].name.schema, &table[0].name.name]);
         row.extend(timers(&operations));
         rows.push(&row);
     }
@@ -98,7 +101,7 @@ pub(super) fn all_locks(context: &ReadContext<'_>) -> StatTotals {
 
 /// `table_lock_waits_summary_by_table`.
 pub(super) fn locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for (name, _) in tables(context) {
+    for (name, _) in tables(context).filter(|(name, _)| name.io.has_room_for_locks()) {
         let mut row = Vec::from(cells!["TABLE", &name.schema, &name.name]);
         row.extend(lock_columns(name.io.locks()).iter().flat_map(|n| timer_cells(&locks_stat(*n))));
         rows.push(&row);
