@@ -490,8 +490,12 @@ pub(crate) fn empty_digest_times() {
     *told = Buckets::new();
 }
 
-/// All digests.
+/// All digests. Where there is room for none, that of those that find none is not told of either: it is there for
+/// [`digest_times`].
 pub fn digests() -> Vec<DigestReport> {
+    if with_table(|table| table.digests_max) == 0 {
+        return Vec::new();
+    }
     registry::settle();
     let list = list();
     let report = |digest: &Arc<Digest>| DigestReport {
@@ -667,5 +671,12 @@ mod tests {
         assert_eq!(found.iter().filter(|d| d.key.is_none()).count(), 1);
         assert_eq!(*report(3).unwrap().totals.sample.text, *b"DO 1");
         assert!(report(4).is_none() && digests_lost() == 1);
+        set_digest_limits(0, 4, 60);
+        let times = || digest_times().count_until(449);
+        let before = times();
+        let third = c.place(&key(5), "SHOW TABLES", 9);
+        add(&c, third, 7, b"SHOW TABLES");
+        assert_eq!((digests().len(), digests_lost(), times()), (0, 2, before + 1));
+        set_digest_limits(DIGESTS_MAX, 1024, 60);
     }
 }

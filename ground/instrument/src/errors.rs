@@ -1,9 +1,11 @@
 //! Errors and warnings by number: how often they were raised, and when first and last.
 //!
-//! 1. The numbers are a fixed list ([`errors`]); whatever has another number counts in the row before them.
+//! 1. The numbers are a fixed list ([`errors`]), or as many of it as there is room for; whatever has another number counts in the row
+//! before them.
 
 use crate::stat::Tally;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 crate::classes! {
     /// The one instrument of errors.
@@ -34,14 +36,30 @@ static ERRORS: LazyLock<Vec<ErrorName>> = LazyLock::new(|| {
     lines.filter_map(parse).take(ERROR_ROWS - 1).collect()
 });
 
+/// `performance_schema_error_size`.
+static LISTED_MAX: AtomicUsize = AtomicUsize::new(ERROR_ROWS);
+
+/// For how many errors there is a row of their own: the first ones.
+pub fn set_errors_limit(errors: usize) {
+    LISTED_MAX.store(errors, Relaxed);
+}
+
+fn first(errors: &[ErrorName], most: usize) -> &[ErrorName] {
+    &errors[..errors.len().min(most)]
+}
+
 /// All that are listed, ordered by number; the row of the first is 1.
 pub fn errors() -> &'static [ErrorName] {
-    &ERRORS
+    first(&ERRORS, LISTED_MAX.load(Relaxed))
+}
+
+fn row_in(errors: &[ErrorName], number: u16) -> usize {
+    errors.binary_search_by_key(&number, |error| error.number).map_or(0, |at| at + 1)
 }
 
 /// The row of an error.
 pub(crate) fn row_of(number: u16) -> usize {
-    errors().binary_search_by_key(&number, |error| error.number).map_or(0, |at| at + 1)
+    row_in(errors(), number)
 }
 
 /// How often an error was raised, in a page.
@@ -106,6 +124,11 @@ mod tests {
         let name = |number| errors()[row_of(number) - 1].name;
         assert_eq!((name(1062), name(1146)), ("ER_DUP_ENTRY", "ER_NO_SUCH_TABLE"));
         assert_eq!((row_of(999), row_of(60_000)), (0, 0));
+        // Those without a row of their own count with them.
+        let some = first(errors(), 2);
+        let rows = |number| (row_in(some, number), row_in(first(some, 0), number));
+        assert_eq!((rows(some[0].number), rows(some[1].number)), ((1, 0), (2, 0)));
+        assert_eq!(rows(1062), (0, 0));
     }
 
     #[test]

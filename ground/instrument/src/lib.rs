@@ -73,7 +73,7 @@ pub use digest::{
     digest_times, digests, digests_lost, empty_digest_histograms, forget_digests,
     forget_digests_lost, set_digest_limits,
 };
-pub use errors::{ERROR, ErrorName, ErrorTotals, errors};
+pub use errors::{ERROR, ErrorName, ErrorTotals, errors, set_errors_limit};
 pub use figures::{Figures, PageFigures};
 pub use file_io::{
     FileHandle, FileLimits, FileReport, FilesLost, add_by_name, empty_files, file_removed,
@@ -113,8 +113,8 @@ pub use registry::{
     Holds, PageRegistration, Rule, attach, class_named, class_numbered, classes, completed,
     contended, count, current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds,
     is_instrumented, is_on, kept_by_thread, leave_page, level, live_stages, lost, name_thread,
-    raise, register, register_declared, reset_holds, set_current, set_level, set_rules, settle,
-    switch, totals, turn_off, used, watch_thread, window,
+    raise, register, register_declared, reset_holds, set_class_limit, set_current, set_level,
+    set_rules, settle, switch, totals, turn_off, used, watch_thread, window,
 };
 pub use room::{RowsOf, forget_lost_rows};
 pub use run::Plain;
@@ -125,7 +125,7 @@ pub use samples::{
 pub use setup::{
     ANY, Actor, NotAdded, Object, ObjectType, actor_switches, actors, add_actor, add_object,
     clear_actors, clear_objects, object_switches, objects, remove_actor, remove_object, set_actor,
-    set_object,
+    set_object, set_setup_limits,
 };
 pub use socket_io::{
     SocketHandle, SocketPlace, SocketReport, empty_sockets, socket_reports, socket_totals,

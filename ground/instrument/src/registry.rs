@@ -14,7 +14,7 @@
 //!    threads had done before is kept beside their pages.
 //! 6. Classes are only added, in an array that is read without the mutex.
 
-use crate::class::{DECLARED, KINDS, LOST};
+use crate::class::{DECLARED, KINDS, LOST, SESSION_MEMORIES};
 use crate::consumers::{Consumer, consumers, consumes, store};
 use crate::digest::empty_digest_times;
 use crate::errors::ERROR;
@@ -43,6 +43,8 @@ pub(crate) struct Registry {
     counts: [(u16, u64); KINDS],
     /// The same of memory that sessions keep; of all memory `counts` has the rest.
     session_memories: (u16, u64),
+    /// For how many classes of each kind options leave room.
+    limits: [u16; KINDS],
     /// Places of pages that ended are used again.
     pages: Vec<Option<Registered>>,
     passes: Vec<Pass>,
@@ -144,6 +146,7 @@ impl Registered {
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     counts: [(0, 0); KINDS],
     session_memories: (0, 0),
+    limits: [u16::MAX; KINDS],
     pages: Vec::new(),
     passes: Vec::new(),
     passes_begun: 0,
@@ -240,12 +243,13 @@ fn assign_locked(registry: &mut Registry, class: &'static Class) -> u16 {
         return LOST;
     }
     let (first, room) = class.numbers();
+    let limit = registry.limit_of(class);
     let (count, lost) = match class.is_of_sessions() {
         true => &mut registry.session_memories,
         false => &mut registry.counts[class.kind() as usize],
     };
     let len = CLASSES_LEN.load(Relaxed);
-    if *count == room || len == CLASSES_MAX {
+    if *count >= room.min(limit) || len == CLASSES_MAX {
         *lost += 1;
         class.set_id(LOST);
         class.put(0);
@@ -258,6 +262,12 @@ fn assign_locked(registry: &mut Registry, class: &'static Class) -> u16 {
     CLASSES[len].store(ptr::from_ref(class).cast_mut(), Relaxed);
     CLASSES_LEN.store(len + 1, Ordering::Release);
     id
+}
+
+/// Leaves room for so many classes of a kind (`performance_schema_max_..._classes`), and for no more than the kind has; those that are
+/// registered stay.
+pub fn set_class_limit(kind: ClassKind, classes: u64) {
+    registry().limits[kind as usize] = u16::try_from(classes).unwrap_or(u16::MAX);
 }
 
 /// Registers classes at start-up, so that they are listed (and can be switched) before their first use.
@@ -388,6 +398,15 @@ impl Registry {
         match self.rules.iter().rev().find(fits) {
             Some(rule) => class.flags_for(rule.enabled, rule.timed && class.can_be_timed()),
             None => class.flags_at(self.level),
+        }
+    }
+
+    /// For how many classes like this one options leave room: of memory those come first that sessions keep.
+    fn limit_of(&self, class: &Class) -> u16 {
+        let limit = self.limits[class.kind() as usize];
+        match class.kind() {
+            ClassKind::Memory if !class.is_of_sessions() => limit.saturating_sub(SESSION_MEMORIES),
+            _ => limit,
         }
     }
 
@@ -919,5 +938,15 @@ mod tests {
         let sums = totals();
         assert_eq!((sums.class(&IDLE[0]).count, sums.class(&IDLE[1]).count), (1, 0));
         assert!(classes().iter().all(|class| class.name() != IDLE[1].name()));
+
+        static LATER: [crate::ThreadClass; 2] =
+            [crate::ThreadClass::new("thread/test/a"), crate::ThreadClass::new("thread/test/b")];
+        LATER[0].id();
+        let before = lost(ClassKind::Thread);
+        set_class_limit(ClassKind::Thread, 0);
+        LATER[1].id();
+        set_class_limit(ClassKind::Thread, 1 << 20);
+        assert!(!LATER[0].is_lost() && LATER[1].is_lost() && !LATER[1].enabled());
+        assert_eq!(lost(ClassKind::Thread), before + 1);
     }
 }

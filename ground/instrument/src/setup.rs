@@ -1,17 +1,23 @@
 //! `setup_actors` and `setup_objects`: of whom and of which objects events are collected.
 //!
 //! 1. Both lists are short, read when a session begins or an object is opened, and changed by hand. 2. The row that says
-//! most decides: a name before `%`, and of two the one whose first name is given.
+//! most decides: a name before `%`, and of two the one whose first name is given. 3. Where there is no room for the rows that are
+//! there at the start, they are not there: nothing is collected of whom no row is about.
 
 use crate::note_switch;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use stdx::lock;
 
 /// Any name.
 pub const ANY: &str = "%";
 
-/// Rows of either list for which there is room.
+/// Rows of either list for which there is room where nobody says it.
 const ROWS_MAX: usize = 10_000;
+/// `performance_schema_setup_actors_size`.
+static ACTORS_MAX: AtomicUsize = AtomicUsize::new(ROWS_MAX);
+/// `performance_schema_setup_objects_size`.
+static OBJECTS_MAX: AtomicUsize = AtomicUsize::new(ROWS_MAX);
 
 /// A row of `setup_actors`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +139,15 @@ fn change_objects<R>(f: impl FnOnce(&mut Vec<Object>) -> R) -> R {
     })
 }
 
+/// For how many rows of `setup_actors` and of `setup_objects` there is room; those behind them go.
+pub fn set_setup_limits(actors: u64, objects: u64) {
+    let rows = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX).min(ROWS_MAX);
+    ACTORS_MAX.store(rows(actors), Relaxed);
+    OBJECTS_MAX.store(rows(objects), Relaxed);
+    with_actors(|list| list.truncate(rows(actors)));
+    change_objects(|list| list.truncate(rows(objects)));
+}
+
 /// The rows of `setup_actors`.
 pub fn actors() -> Vec<Actor> {
     with_actors(|actors| actors.clone())
@@ -160,7 +175,7 @@ pub fn add_actor(actor: Actor) -> Result<(), NotAdded> {
         if actors.iter().any(|a| a.key() == actor.key()) {
             return Err(NotAdded::Duplicate);
         }
-        if actors.len() == ROWS_MAX {
+        if actors.len() >= ACTORS_MAX.load(Relaxed) {
             return Err(NotAdded::Full);
         }
         actors.push(actor);
@@ -214,7 +229,7 @@ pub fn add_object(object: Object) -> Result<(), NotAdded> {
         if objects.iter().any(|o| o.key() == object.key()) {
             return Err(NotAdded::Duplicate);
         }
-        if objects.len() == ROWS_MAX {
+        if objects.len() >= OBJECTS_MAX.load(Relaxed) {
             return Err(NotAdded::Full);
         }
         objects.push(object);
@@ -282,5 +297,17 @@ mod tests {
         remove_object(&object(ANY, ANY));
         assert_eq!((table("d", "t"), table("e", "t")), ((true, false), (false, false)));
         assert!(crate::switched() > before);
+
+        add_actor(row("h", ANY, true, true)).unwrap();
+        set_setup_limits(2, 0);
+        add_actor(row(ANY, ANY, true, true)).unwrap();
+        assert_eq!(add_actor(row("i", ANY, true, true)), Err(NotAdded::Full));
+        assert_eq!((objects().len(), table("d", "t")), (0, (false, false)));
+        assert_eq!(add_object(object("d", ANY)), Err(NotAdded::Full));
+        set_setup_limits(0, u64::MAX);
+        assert_eq!((actors().len(), actor_switches("joe", "h")), (0, (false, false)));
+        set_setup_limits(u64::MAX, u64::MAX);
+        add_object(object("d", ANY)).unwrap();
+        assert_eq!(table("d", "t"), (true, false));
     }
 }

@@ -4,8 +4,9 @@
 //! user. 2. Totals of the three are apart, since each can be truncated alone. 3. Readers copy under the mutex, which a
 //! session takes when it comes and when it goes. 4. The status of a session that goes is added to all three; that of those
 //! who are there is their own. So are the figures of what they did. Whoever adds up both sees by [`Connected::moves`] whether
-//! a session went meanwhile. 5. There is room for as many as `performance_schema_memory_limit` allows: others are lost, and what
-//! they do is told of their threads and of all alone.
+//! a session went meanwhile. 5. There is room for as many as `performance_schema_accounts_size` and its kin say, the row of the
+//! server's own threads among them, and `performance_schema_memory_limit` allows: others are lost, and what they do is told of their
+//! threads and of all alone.
 
 use catalog::{ConnectedBy, ConnectedRow, FiguresRow, StatusRow};
 use instrument::{Figures, OwnMemory, PageFigures};
@@ -32,8 +33,10 @@ struct Count {
     figures: PageFigures,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lists {
+    /// For how many rows there is room.
+    rows_max: [u64; 3],
     by: [BTreeMap<Key, Count>; 3],
     /// What the server's own threads had done when their figures began anew.
     own: [PageFigures; 3],
@@ -56,13 +59,33 @@ fn bytes_of(key: &Key) -> usize {
     size_of::<(Key, Count)>() + key.0.len() + key.1.len()
 }
 
+impl Default for Lists {
+    fn default() -> Lists {
+        Lists {
+            rows_max: [u64::MAX; 3],
+            by: Default::default(),
+            own: Default::default(),
+            moves: 0,
+            lost: [0; 3],
+        }
+    }
+}
+
 impl Lists {
+    /// Whether the server's own threads have a row; it is the first.
+    fn has_own(&self, by: ConnectedBy) -> bool {
+        self.rows_max[by as usize] > 0
+    }
+
     /// The counts of a session's account, user or host; `None`: there is no room for it.
     fn of(&mut self, by: ConnectedBy, user: &str, host: &str) -> Option<&mut Count> {
         let key = key(by, user, host);
         let counts = &mut self.by[by as usize];
-        if !counts.contains_key(&key) && !memory_of(by).try_take(bytes_of(&key)) {
-            return None;
+        if !counts.contains_key(&key) {
+            let is_full = counts.len() as u64 + 1 >= self.rows_max[by as usize];
+            if is_full || !memory_of(by).try_take(bytes_of(&key)) {
+                return None;
+            }
         }
         Some(counts.entry(key).or_default())
     }
@@ -100,6 +123,11 @@ pub(crate) fn key(by: ConnectedBy, user: &str, host: &str) -> Key {
 impl Connected {
     pub fn new() -> Connected {
         Connected(Mutex::new(&CONNECTED, Default::default()))
+    }
+
+    /// For how many accounts, users and hosts there is room; those that are there stay.
+    pub fn set_rows_max(&self, rows: [u64; 3]) {
+        self.0.lock().rows_max = rows;
     }
 
     /// A session of this user on this host comes.
@@ -150,7 +178,7 @@ impl Connected {
         self.0.lock().moves
     }
 
-    /// What those did who went: first the server's own threads, then ordered by user and host.
+    /// What those did who went: first the server's own threads, if they have a row, then ordered by user and host.
     pub fn figures(&self, by: ConnectedBy) -> Vec<FiguresRow> {
         let lists = self.0.lock();
         let row = |account, figures: &PageFigures| FiguresRow {
@@ -158,10 +186,10 @@ impl Connected {
             account,
             figures: figures.clone(),
         };
-        let own = row(None, &lists.own[by as usize]);
+        let own = lists.has_own(by).then(|| row(None, &lists.own[by as usize]));
         let named = lists.by[by as usize].iter();
         let named = named.map(|(key, count)| row(Some(key.clone()), &count.figures));
-        std::iter::once(own).chain(named).collect()
+        own.into_iter().chain(named).collect()
     }
 
     /// Forgets some figures of those who went, and who is not connected any more.
@@ -261,5 +289,25 @@ mod tests {
         connected.truncate_status(ConnectedBy::Host);
         assert_eq!(status(ConnectedBy::Host), [[0; 0]]);
         assert_eq!(status(ConnectedBy::User), [vec![1, 2], vec![1]]);
+    }
+
+    #[test]
+    fn who_finds_no_room_is_lost() {
+        let connected = Connected::new();
+        // The first row is that of the server's own threads.
+        connected.set_rows_max([2, 1, 0]);
+        for user in ["a", "b", "a"] {
+            connected.come(user, "h");
+        }
+        assert_eq!(ALL.map(|by| connected.list(by).len()), [1, 0, 0]);
+        assert_eq!(ALL.map(|by| connected.figures(by).len()), [2, 1, 0]);
+        assert_eq!(connected.lost(), [1, 3, 3]);
+        connected.go("b", "h", &[1], PageFigures::default);
+        connected.go("a", "h", &[1], PageFigures::default);
+        connected.go("a", "h", &[1], PageFigures::default);
+        connected.truncate(ConnectedBy::Account);
+        connected.come("b", "h");
+        assert_eq!(connected.list(ConnectedBy::Account)[0].user, "b", "there is room again");
+        assert_eq!(connected.lost(), [1, 4, 4]);
     }
 }

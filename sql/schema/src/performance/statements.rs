@@ -61,7 +61,7 @@ pub(super) fn statement_cells(totals: &StatementTotals) -> Vec<Cell<'static>> {
 /// `events_statements_summary_global_by_event_name`.
 pub(super) fn global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let totals = instrument::totals();
-    for (number, class) in STATEMENTS.iter().enumerate() {
+    for (number, class) in STATEMENTS.iter().enumerate().filter(|(_, class)| !class.is_lost()) {
         let mut row = Vec::from(cells![class.name()]);
         row.extend(statement_cells(&totals.statement(number as u16)));
         rows.push(&row);

@@ -86,7 +86,7 @@ fn stages(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
 }
 
 fn statements(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
-    for (number, class) in STATEMENTS.iter().enumerate() {
+    for (number, class) in STATEMENTS.iter().enumerate().filter(|(_, class)| !class.is_lost()) {
         let mut row = Vec::from(cells![class.name()]);
         row.extend(statement_cells(&figures.statement(number as u16)));
         push(&row);
@@ -131,8 +131,11 @@ pub(super) fn errors_global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for_errors(|row| totals.error(row), &mut |cells| rows.push(cells));
 }
 
-/// Nobody handles an error: there are no stored programs.
+/// Nobody handles an error: there are no stored programs. Where no error has a row of its own, all of them have none.
 fn for_errors(of: impl Fn(u16) -> ErrorTotals, push: &mut dyn FnMut(&[Cell<'_>])) {
+    if instrument::errors().is_empty() {
+        return;
+    }
     let moment = |us: u64| if us == 0 { Cell::Null } else { Cell::Time(us as i64) };
     let figures = |row: u16| {
         let ErrorTotals { raised, first_us, last_us } = of(row);

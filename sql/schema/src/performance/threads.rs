@@ -147,7 +147,7 @@ pub(super) fn host_cache(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     }
 }
 
-/// The server's own threads are those of nobody.
+/// The server's own threads are those of nobody, and have a row where there is room for any.
 fn connected(context: &ReadContext<'_>, by: ConnectedBy, rows: &mut Rows<'_, '_>) {
     let own = host::thread::background().len() as u64;
     let figures = context.viewer.figures_by(Some(by));
@@ -172,7 +172,9 @@ fn connected(context: &ReadContext<'_>, by: ConnectedBy, rows: &mut Rows<'_, '_>
         };
         named.into_iter().chain(cells![now, total, kept.controlled_max, kept.total_max]).collect()
     };
-    rows.push(&cells([Cell::Null, Cell::Null], own, host::thread::started(), kept(None)));
+    if figures.iter().any(|row| row.account.is_none()) {
+        rows.push(&cells([Cell::Null, Cell::Null], own, host::thread::started(), kept(None)));
+    }
     for row in context.viewer.connected(by) {
         let of = kept(Some((&row.user, &row.host)));
         rows.push(&cells([row.user.into(), row.host.into()], row.now, row.total, of));
