@@ -5,6 +5,7 @@ mod files;
 mod keeps;
 mod memory;
 mod prepared;
+mod rooms;
 mod samples;
 mod sockets;
 mod stages;

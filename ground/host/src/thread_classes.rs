@@ -5,7 +5,7 @@
 
 // The list is the process's, as that of `thread`.
 #[allow(clippy::disallowed_types)]
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 /// The class of sessions.
 pub const SESSIONS: &str = "thread/sql/one_connection";
@@ -36,29 +36,75 @@ pub struct ThreadClass {
     pub monitoring: u8,
 }
 
-#[allow(clippy::disallowed_types)]
-static CLASSES: Mutex<Vec<ThreadClass>> = Mutex::new(Vec::new());
+/// For how many classes there is room, until somebody says less.
+const CLASSES_MAX: usize = 100;
 
-#[allow(clippy::disallowed_types)]
-fn locked() -> MutexGuard<'static, Vec<ThreadClass>> {
-    let mut classes = stdx::lock(&CLASSES);
-    if classes.is_empty() {
-        let names = NAMES.iter().map(|(_, class)| *class).chain([SESSIONS]);
-        names.for_each(|name| {
-            known(&mut classes, name);
-        });
-    }
-    classes
+/// What is known of classes.
+struct Known {
+    classes: Vec<ThreadClass>,
+    /// For how many there is room.
+    classes_max: usize,
+    /// Names of those that found none.
+    lost: Vec<String>,
 }
 
-/// The class of a name, which is added unless it is there.
-fn known<'c>(classes: &'c mut Vec<ThreadClass>, name: &str) -> &'c mut ThreadClass {
-    let at = classes.iter().position(|class| class.name == name).unwrap_or_else(|| {
-        let monitoring = sync::MONITORED | sync::HISTORY;
-        classes.push(ThreadClass { name: name.to_string(), monitoring });
-        classes.len() - 1
-    });
-    &mut classes[at]
+#[allow(clippy::disallowed_types)]
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+fn with_known<R>(f: impl FnOnce(&mut Known) -> R) -> R {
+    f(stdx::lock(&KNOWN).get_or_insert_with(Known::new))
+}
+
+impl Known {
+    /// Those that MySQL has.
+    fn new() -> Known {
+        let mut known = Known { classes: Vec::new(), classes_max: CLASSES_MAX, lost: Vec::new() };
+        let names = NAMES.iter().map(|(_, class)| *class).chain([SESSIONS]);
+        names.for_each(|name| {
+            known.class(name);
+        });
+        known
+    }
+
+    /// Leaves room for so many; those behind them are lost.
+    fn limit(&mut self, classes: u64) {
+        self.classes_max = usize::try_from(classes).unwrap_or(usize::MAX).min(CLASSES_MAX);
+        let kept = self.classes_max.min(self.classes.len());
+        for class in self.classes.split_off(kept) {
+            self.lose(class.name);
+        }
+    }
+
+    /// The class of a name, which is added unless it is there; `None`: there is no room for it.
+    fn class(&mut self, name: &str) -> Option<&mut ThreadClass> {
+        let known = self.classes.iter().position(|class| class.name == name);
+        if known.is_none() && self.classes.len() >= self.classes_max {
+            self.lose(name.to_string());
+            return None;
+        }
+        let at = known.unwrap_or_else(|| {
+            let monitoring = sync::MONITORED | sync::HISTORY;
+            self.classes.push(ThreadClass { name: name.to_string(), monitoring });
+            self.classes.len() - 1
+        });
+        self.classes.get_mut(at)
+    }
+
+    fn lose(&mut self, name: String) {
+        if !self.lost.contains(&name) {
+            self.lost.push(name);
+        }
+    }
+}
+
+/// Leaves room for so many classes (`performance_schema_max_thread_classes`).
+pub fn set_max(classes: u64) {
+    with_known(|known| known.limit(classes));
+}
+
+/// How many classes found no room: `Performance_schema_thread_classes_lost`.
+pub fn lost() -> u64 {
+    with_known(|known| known.lost.len() as u64)
 }
 
 /// The class of a thread of this name.
@@ -73,21 +119,23 @@ pub fn class_of(name: &str) -> String {
     }
 }
 
-/// What is to be collected of a thread of this name that begins.
+/// What is to be collected of a thread of this name that begins; of one whose class is lost: nothing.
 pub(crate) fn begin(name: &str) -> u8 {
-    known(&mut locked(), &class_of(name)).monitoring
+    with_known(|known| known.class(&class_of(name)).map_or(0, |class| class.monitoring))
 }
 
 /// The classes, in the order in which they became known.
 pub fn all() -> Vec<ThreadClass> {
-    locked().clone()
+    with_known(|known| known.classes.clone())
 }
 
 /// Switches what is collected of threads of a class that begin from now on.
 pub fn switch(class: &str, monitoring: u8) {
-    if let Some(known) = locked().iter_mut().find(|known| known.name == class) {
-        known.monitoring = monitoring;
-    }
+    with_known(|known| {
+        if let Some(known) = known.classes.iter_mut().find(|known| known.name == class) {
+            known.monitoring = monitoring;
+        }
+    });
 }
 
 #[cfg(test)]
@@ -119,5 +167,23 @@ mod tests {
         let names: Vec<String> = all().into_iter().map(|class| class.name).collect();
         assert!(names.iter().any(|name| name == "thread/limpid/weaver"));
         assert_eq!(names.iter().filter(|name| name.ends_with("buf_dump_thread")).count(), 1);
+    }
+
+    #[test]
+    fn a_class_without_room_is_lost_once() {
+        let mut known = Known::new();
+        let (all, first) = (known.classes.len(), known.classes[0].name.clone());
+        known.limit(1);
+        let names = |known: &Known| -> Vec<String> {
+            known.classes.iter().map(|class| class.name.clone()).collect()
+        };
+        assert_eq!((names(&known), known.lost.len()), (vec![first.clone()], all - 1));
+        assert!(known.class("thread/limpid/spinner").is_none() && known.class(&first).is_some());
+        assert!(known.class("thread/limpid/spinner").is_none() && known.class(SESSIONS).is_none());
+        assert_eq!((names(&known), known.lost.len()), (vec![first], all));
+        known.limit(2);
+        assert!(known.class("thread/limpid/weaver").is_some());
+        known.limit(0);
+        assert_eq!((known.classes.len(), known.lost.len()), (0, all + 2));
     }
 }

@@ -363,6 +363,11 @@ impl TableFigures {
         sums
     }
 
+    /// The name has no table any more: its places are there for others, until it is asked for again.
+    pub fn leave(&self) {
+        self.state().give_places_back();
+    }
+
     /// Whether there is room to tell of the table.
     pub fn has_room(&self) -> bool {
         self.state().places()[0]
@@ -602,6 +607,10 @@ mod tests {
         assert_eq!(lost_since(), [1, 1, 4]);
         let third = TableFigures::default();
         assert!(third.has_room() && third.has_room_for_locks() && third.room_for_indexes(9) == 9);
+        third.leave();
+        kinds.iter().for_each(|rows| rows.set_max(0));
+        assert!(!third.has_room() && third.room_for_indexes(1) == 0, "others may have taken it");
+        kinds.iter().for_each(|rows| rows.set_max(u64::MAX));
     }
 
     /// What the calling thread's page has of table I/O.

@@ -15,8 +15,7 @@ use catalog::{Catalog, CatalogError};
 use engine::{Doublewrite, Engine, EngineConfig, FlushMethod, NoteLevel, Notes};
 use host::signal::{self, Signal};
 use host::{OpenError, RealDisk};
-use instrument::FileLimits;
-use session::variables::{self, Globals, Origin, Source, Value, VarId};
+use session::variables::{self, Effect, Globals, Origin, Source, Value, VarId};
 use session::{Host, Server, Severity, VERSION, sampler, tuning};
 use std::io::Write;
 use std::net::IpAddr;
@@ -51,6 +50,7 @@ pub fn main(args: &[String]) -> ExitCode {
         print(&format!("limpid  Ver {VERSION} for Linux on {machine} ({})\n", comment()));
         return ExitCode::SUCCESS;
     }
+    tuning::limit_instruments(|name| options.number(name));
     signal::block();
     sync::calibrate();
     host::rest::decay_in_background();
@@ -148,8 +148,6 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     if options.number("performance_schema") == 0 {
         instrument::turn_off();
     }
-    instrument::set_memory_limit(options.number("performance_schema_memory_limit"));
-    instrument::set_file_limits(file_limits(options));
     let text = format!("limpid (version {VERSION}) starting as process {}", std::process::id());
     process.log.write(Severity::System, "MY-010116", &text);
     refuse_foreign(&places.datadir)?;
@@ -171,6 +169,8 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
         listeners.push(Listener::administrative(address, port)?);
     }
     let (globals, connections) = make_globals(options, &places)?;
+    tuning::limit_instruments(|name| globals.number(name));
+    tell_sizes_without_effect(process, &globals);
     switch_instruments(options, &globals);
     size_pool(&globals);
     let (engine, is_new) = open_engine(process, &globals, connections, disk)?;
@@ -208,12 +208,15 @@ fn switch_instruments(options: &Options, globals: &Globals) {
     }
 }
 
-/// For how many files there is room among instruments; where none is said: as many as there are.
-fn file_limits(options: &Options) -> FileLimits {
-    let room = |name| options.number(name) as usize;
-    FileLimits {
-        instances: room("performance_schema_max_file_instances").min(FileLimits::DEFAULT.instances),
-        handles: room("performance_schema_max_file_handles"),
+/// Warns of sizes of the Performance Schema that somebody gave in vain.
+fn tell_sizes_without_effect(process: &Process, globals: &Globals) {
+    for id in variables::sorted().filter(|id| id.get().name.starts_with("performance_schema_")) {
+        let (v, value) = (id.get(), globals.value(id));
+        let Effect::Ignored(why) = v.effect else { continue };
+        if v.fixed && value != variables::compiled_default(id) {
+            let text = format!("{} = {} changes nothing: {why}", v.name, v.kind.show(&value));
+            process.log.write(Severity::Warning, "MY-011068", &text);
+        }
     }
 }
 

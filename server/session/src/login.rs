@@ -128,7 +128,8 @@ pub struct Login {
 /// The plugin the greeting names.
 pub const DEFAULT_PLUGIN: Plugin = Plugin::CachingSha2;
 
-/// The first of a client's attributes for which there is room; what is lost is counted in an attribute of its own.
+/// The first of a client's attributes for which there is room; what is lost is counted in an attribute of its own, if there is room at
+/// all.
 fn attributes_of(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // Each has its length before it.
@@ -145,7 +146,7 @@ fn attributes_of(sent: &[handshake::Attribute<'_>]) -> Vec<(String, String)> {
             false => lost += size,
         }
     }
-    if lost > 0 {
+    if lost > 0 && bytes_max > 0 {
         kept.push(("_truncated".into(), lost.to_string()));
     }
     kept

@@ -86,7 +86,7 @@ fn lost(server: &Server) -> Vec<(&'static str, u64)> {
         ("Performance_schema_socket_classes_lost", instrument::lost(ClassKind::Socket)),
         ("Performance_schema_stage_classes_lost", instrument::lost(ClassKind::Stage)),
         ("Performance_schema_statement_classes_lost", instrument::lost(ClassKind::Statement)),
-        ("Performance_schema_thread_classes_lost", instrument::lost(ClassKind::Thread)),
+        ("Performance_schema_thread_classes_lost", host::thread_classes::lost()),
     ];
     list.extend([
         ("Performance_schema_session_connect_attrs_longest_seen", instrument::longest_attributes()),
@@ -96,7 +96,7 @@ fn lost(server: &Server) -> Vec<(&'static str, u64)> {
     list
 }
 
-/// What it has room for as long as there is memory.
+/// Rows that are made of all that there are when they are read, and what only stored programs have.
 const ROOM_FOR_ALL: &[&str] = &[
     "Performance_schema_metadata_lock_lost",
     "Performance_schema_nested_statement_lost",

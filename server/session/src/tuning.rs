@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::variables::{self, Effect, Globals, Value, VarError, VarId};
 use engine::PoolSettings;
 use executor::SqlError;
-use instrument::Level;
+use instrument::{ClassKind, FileLimits, Level, RowsOf};
 use mdl::ShardBy;
 use std::sync::Arc;
 
@@ -21,6 +21,48 @@ const SAMPLE_AGE: &str = "performance_schema_max_digest_sample_age";
 
 /// Where warnings go: number and text.
 pub type Warn<'w> = dyn FnMut(u16, String) + 'w;
+
+/// Variables that say for how many rows there is room.
+const ROOMS: [(&str, RowsOf); 7] = [
+    ("performance_schema_max_mutex_instances", RowsOf::Mutexes),
+    ("performance_schema_max_rwlock_instances", RowsOf::RwLocks),
+    ("performance_schema_max_cond_instances", RowsOf::Conds),
+    ("performance_schema_max_socket_instances", RowsOf::Sockets),
+    ("performance_schema_max_table_instances", RowsOf::Tables),
+    ("performance_schema_max_table_lock_stat", RowsOf::TableLocks),
+    ("performance_schema_max_index_stat", RowsOf::Indexes),
+];
+
+/// Variables that say for how many instruments there is room.
+const CLASSES: [(&str, ClassKind); 8] = [
+    ("performance_schema_max_mutex_classes", ClassKind::Mutex),
+    ("performance_schema_max_rwlock_classes", ClassKind::RwLock),
+    ("performance_schema_max_cond_classes", ClassKind::Cond),
+    ("performance_schema_max_file_classes", ClassKind::File),
+    ("performance_schema_max_socket_classes", ClassKind::Socket),
+    ("performance_schema_max_stage_classes", ClassKind::Stage),
+    ("performance_schema_max_statement_classes", ClassKind::Statement),
+    ("performance_schema_max_memory_classes", ClassKind::Memory),
+];
+
+/// Leaves the Performance Schema as much room as the variables say, whose numbers `number` gives: as soon as options are read, since
+/// whatever starts is known to it, and again when it is known what was persisted.
+pub fn limit_instruments(number: impl Fn(&'static str) -> u64) {
+    let room = |name: &'static str| usize::try_from(number(name)).unwrap_or(usize::MAX);
+    instrument::set_memory_limit(number("performance_schema_memory_limit"));
+    instrument::set_file_limits(FileLimits {
+        instances: room("performance_schema_max_file_instances").min(FileLimits::DEFAULT.instances),
+        handles: room("performance_schema_max_file_handles"),
+    });
+    instrument::set_setup_limits(
+        number("performance_schema_setup_actors_size"),
+        number("performance_schema_setup_objects_size"),
+    );
+    instrument::set_errors_limit(room("performance_schema_error_size"));
+    ROOMS.into_iter().for_each(|(name, rows)| rows.set_max(number(name)));
+    CLASSES.into_iter().for_each(|(name, kind)| instrument::set_class_limit(kind, number(name)));
+    host::thread_classes::set_max(number("performance_schema_max_thread_classes"));
+}
 
 /// Says how much is measured from the start, and what room there is for it, before the engine is there: recovery is measured, too.
 pub fn start_instruments(globals: &Globals) {
@@ -50,6 +92,12 @@ pub fn start(server: &Arc<Server>) {
     let instances = globals.number("table_open_cache_instances");
     server.catalog.open_handles().set_instances(instances);
     size_events(globals);
+    let accounts = [
+        "performance_schema_accounts_size",
+        "performance_schema_users_size",
+        "performance_schema_hosts_size",
+    ];
+    server.registry.connected.set_rows_max(accounts.map(|name| globals.number(name)));
 }
 
 /// Gives the Performance Schema the room that the variables say.

@@ -254,6 +254,9 @@ impl NameEntry {
         let brief = current.meaning.as_ref().map(|meaning| Arc::clone(&meaning.brief));
         drop(current);
         drop(before);
+        if definition.is_none() {
+            self.io.leave();
+        }
         brief
     }
 

@@ -27,7 +27,7 @@ pub(super) fn memory_cells(
 
 /// `memory_summary_global_by_event_name`.
 pub(super) fn global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for memory in instrument::memory_reports() {
+    for memory in instrument::memory_reports().iter().filter(|memory| !memory.class.is_lost()) {
         rows.push(&memory_cells(memory.class, &memory.pieces, &memory.bytes));
     }
 }

@@ -70,7 +70,7 @@ fn waits(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
 }
 
 fn memory(figures: &PageFigures, push: &mut dyn FnMut(&[Cell<'_>])) {
-    for class in instrument::session_memory() {
+    for class in instrument::session_memory().into_iter().filter(|class| !class.is_lost()) {
         let totals = figures.memory(class);
         push(&memory_cells(class, &totals.pieces, &totals.bytes));
     }
