@@ -44,29 +44,45 @@ pub(super) const LOST_INSTRUMENTS: Rule = Rule {
     about: "the Performance Schema had no room for something",
     asks: Asks::Rows {
         sql:
-            "SELECT VARIABLE_NAME, VARIABLE_VALUE,
+            "SELECT s.VARIABLE_NAME, s.VARIABLE_VALUE,
                 (SELECT v.VARIABLE_VALUE FROM performance_schema.global_variables v
-                 WHERE v.VARIABLE_NAME = 'performance_schema_memory_limit')
-              FROM performance_schema.global_status
-              WHERE VARIABLE_NAME LIKE 'Performance\\_schema\\_%\\_lost' AND VARIABLE_VALUE + 0 > 0",
+                 WHERE v.VARIABLE_NAME = 'performance_schema_memory_limit'),
+                IFNULL(v.VARIABLE_NAME, ''), IFNULL(v.VARIABLE_VALUE, '-1')
+              FROM (SELECT VARIABLE_NAME, VARIABLE_VALUE,
+                           REPLACE(REPLACE(LOWER(VARIABLE_NAME), 'performance_schema_', ''), '_lost', '') AS lost
+                    FROM performance_schema.global_status
+                    WHERE VARIABLE_NAME LIKE 'Performance\\_schema\\_%\\_lost' AND VARIABLE_VALUE + 0 > 0) AS s
+              LEFT JOIN performance_schema.global_variables v ON v.VARIABLE_NAME IN (
+                CONCAT('performance_schema_', s.lost, '_size'), CONCAT('performance_schema_', s.lost, 's_size'),
+                CONCAT('performance_schema_max_', s.lost), CONCAT('performance_schema_max_', s.lost, 's'),
+                CONCAT('performance_schema_max_', s.lost, '_instances'))",
         judge: |rows| {
             let found = rows.iter().map(|row| Found {
                 what: format!("Figures are incomplete: {} is not zero.", row.text(0)),
                 figures: vec![
                     ("lost", row.text(1)),
                     ("performance_schema_memory_limit", row.text(2)),
+                    ("size", row.text(4)),
                 ],
-                change: match row.text(0).as_str() {
-                    "Performance_schema_digest_lost" => {
-                        "SET PERSIST_ONLY performance_schema_digests_size = 100000".into()
-                    }
-                    _ => "SET PERSIST_ONLY performance_schema_memory_limit = -1".into(),
-                },
+                change: format!("SET PERSIST_ONLY {}", enough(&row.text(3), row.number(4))),
             });
             found.collect()
         },
     },
 };
+
+/// What loses nothing of that whose size this is, where the size is to blame.
+fn enough(size: &str, rows: f64) -> String {
+    // These are never -1.
+    let is_counted = |end: &&str| size.ends_with(*end);
+    let counted = ["_classes", "_handles", "_connect_attrs_size"].iter().any(is_counted);
+    match size {
+        "performance_schema_digests_size" => format!("{size} = 100000"),
+        _ if rows < 0.0 => "performance_schema_memory_limit = -1".into(),
+        _ if counted => format!("{size} = {}", (rows * 2.0).max(100.0)),
+        _ => format!("{size} = -1"),
+    }
+}
 
 /// Variable, the value that loses nothing, what others lose.
 const SAFE: &[(&str, &str, &str)] = &[
@@ -108,6 +124,24 @@ pub(super) const LOST_COMMITS: Rule = Rule {
 mod tests {
     use super::*;
     use crate::rules::tests::Answers;
+
+    #[test]
+    fn the_size_that_was_too_small_is_named() {
+        let change = |size: &str, rows: &str| {
+            let row = ["Performance_schema_x_lost", "7", "1000", size, rows];
+            let row = row.map(|cell| Some(cell.into())).to_vec();
+            let found = LOST_INSTRUMENTS.ask(&mut Answers(Ok(vec![row]))).unwrap_or_default();
+            found[0].change.strip_prefix("SET PERSIST_ONLY ").unwrap_or_default().to_string()
+        };
+        let size = |name: &str| format!("performance_schema_{name}");
+        assert_eq!(change("", "-1"), "performance_schema_memory_limit = -1");
+        assert_eq!(change(&size("users_size"), "-1"), "performance_schema_memory_limit = -1");
+        assert_eq!(change(&size("users_size"), "5"), size("users_size = -1"));
+        assert_eq!(change(&size("digests_size"), "0"), size("digests_size = 100000"));
+        let attributes = "session_connect_attrs_size";
+        assert_eq!(change(&size(attributes), "512"), size(&format!("{attributes} = 1024")));
+        assert_eq!(change(&size("max_mutex_classes"), "0"), size("max_mutex_classes = 100"));
+    }
 
     /// Only a server with a binary log has this one.
     #[test]
