@@ -42,7 +42,7 @@ impl Globals {
             let chosen = definitions_for(self.number("table_open_cache"));
             self.start_with(definitions, Value::UInt(chosen));
         }
-        let is_within = |times: u64| SMALL.iter().all(|(name, n)| self.number(*name) <= n * times);
+        let is_within = |times: u64| SMALL.iter().all(|(name, n)| self.number(name) <= n * times);
         let size = usize::from(!is_within(1)) + usize::from(!is_within(2));
         for (name, chosen) in CHOSEN {
             if self.number(name) == NO_LIMIT {
