@@ -294,6 +294,43 @@ fn kill_ends_every_wait_for_a_metadata_lock() {
 }
 
 #[test]
+fn what_a_killed_connection_waited_for_has_failed() {
+    let folder = TempDir::new();
+    let server = with_tables(&folder);
+    server.sql(
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' \
+         WHERE NAME = 'events_statements_history_long'",
+    );
+    let connect = || TextClient::connect(server.socket());
+    let (mut holder, mut watch) = (connect(), connect());
+    ["BEGIN", "UPDATE d.t0 SET c = 2"].iter().for_each(|sql| assert_eq!(holder.code(sql), 0));
+    for (sql, digest) in [
+        ("DROP TABLE d.t0", "DROP TABLE `d` . `t0`"),
+        ("UPDATE d.t0 SET c = 3", "UPDATE `d` . `t0` SET `c` = ?"),
+    ] {
+        std::thread::scope(|scope| {
+            let mut client = connect();
+            let id = rows(&mut client, "SELECT CONNECTION_ID()").concat();
+            let waiter = scope.spawn(move || client.attempt(sql));
+            until(&format!("{sql} does not wait"), || busy(&server).contains(&id));
+            testkit::pause(100);
+            assert_eq!(watch.code(&format!("KILL {id}")), 0);
+            assert!(waiter.join().unwrap().is_none(), "{sql}");
+        });
+        let told = format!(
+            "SELECT MYSQL_ERRNO, RETURNED_SQLSTATE, ERRORS FROM performance_schema.events_statements_history_long \
+             WHERE SQL_TEXT = '{sql}'"
+        );
+        assert_eq!(rows(&mut watch, &told), ["1317\t70100\t1"], "{sql}");
+        let of_digest = format!(
+            "SELECT SUM_ERRORS FROM performance_schema.events_statements_summary_by_digest \
+             WHERE DIGEST_TEXT = '{digest}'"
+        );
+        assert_eq!(rows(&mut watch, &of_digest), ["1"], "{sql}");
+    }
+}
+
+#[test]
 fn a_lost_client_ends_every_wait_for_a_metadata_lock() {
     end_every_wait(&[(End::LostClient, "slices", 100), (End::LostClient, "queue", 0)]);
 }

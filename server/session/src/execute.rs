@@ -74,11 +74,13 @@ impl Core {
             }
             (Err(error), _) | (_, Err(error)) => {
                 self.reply.withdraw(written);
-                if written.gone || killed {
-                    // A client whose connection was killed finds it closed.
-                    self.reply.close();
-                } else {
+                if !written.gone {
                     self.send_error(error);
+                }
+                if killed {
+                    // A client whose connection was killed finds it closed; the statement has failed all the same.
+                    self.reply.withdraw(written);
+                    self.reply.close();
                 }
                 false
             }
