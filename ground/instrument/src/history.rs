@@ -9,6 +9,7 @@
 
 use crate::brief::{Brief, Taken};
 use crate::digest::{Digest, DigestRow};
+use crate::last::Last;
 use crate::prepared::PreparedRow;
 use crate::registry;
 use crate::ring::Ring;
@@ -228,6 +229,8 @@ struct Rings {
     owns: Owns,
     /// The transaction that goes on.
     active: Option<TransactionRecord>,
+    last_statement: Last<StatementRecord>,
+    last_transaction: Last<TransactionRecord>,
 }
 
 /// How many of a session's statements were transactions of their own.
@@ -342,8 +345,26 @@ impl Rings {
         all
     }
 
-    /// Forgets the statements.
+    /// The statement that ended last.
+    fn last_statement(&self) -> Option<StatementRecord> {
+        let of_history = self.statements.in_order().last().cloned();
+        self.last_statement.shown(of_history, |record| record.event_id)
+    }
+
+    /// The transaction that ended last.
+    fn last_transaction(&self) -> Option<TransactionRecord> {
+        let number = |record: &TransactionRecord| record.end_event_id.map_or(0, NonZeroU64::get);
+        self.last_transaction.shown(self.transactions().pop(), number)
+    }
+
+    /// Forgets the statements, which are complete.
     fn empty_statements(&mut self) {
+        let last = self.statements.last_mut();
+        let last = last.map(|record| {
+            record.rest();
+            record.clone()
+        });
+        self.last_statement.keep(last, &STATEMENTS);
         let owns: Vec<_> =
             self.statements.in_order().filter_map(StatementRecord::own_transaction).collect();
         owns.into_iter().for_each(|own| keep_transaction(&mut self.transactions, own));
@@ -353,6 +374,7 @@ impl Rings {
 
     /// Forgets the transactions that ended.
     fn empty_transactions(&mut self) {
+        self.last_transaction.keep(self.transactions().pop(), &TRANSACTIONS);
         self.statements.each_mut(|record| record.own = OwnTransaction::NONE);
         self.transactions = Ring::default();
         self.owns = Owns::default();
@@ -785,10 +807,24 @@ pub fn long_statement_history() -> Vec<StatementRecord> {
     lock(&LONG).in_order().cloned().collect()
 }
 
-/// Empties the histories of the sessions.
+/// The statement that each live session ended last.
+pub fn last_statements() -> Vec<StatementRecord> {
+    let sessions = lock(&SESSIONS).clone();
+    sessions.iter().filter_map(|session| session.complete().last_statement()).collect()
+}
+
+/// Empties the histories of the sessions; what each ended last is still told.
 pub fn empty_statement_histories() {
     for session in lock(&SESSIONS).clone() {
-        session.rings.take().empty_statements();
+        session.complete().empty_statements();
+    }
+}
+
+/// What each session ended last is told no more but by its history.
+pub fn empty_last_statements() {
+    for session in lock(&SESSIONS).clone() {
+        let mut rings = session.rings.take();
+        rings.last_statement.hide(session.events.get());
     }
 }
 
@@ -807,7 +843,7 @@ pub fn current_transactions() -> Vec<(u64, TransactionRecord)> {
     let sessions = lock(&SESSIONS).clone();
     let current = |session: Arc<Shared>| {
         let rings = session.rings.take();
-        let record = rings.active.clone().or_else(|| rings.transactions().pop());
+        let record = rings.active.clone().or_else(|| rings.last_transaction());
         record.map(|record| (session.thread_id, record))
     };
     sessions.into_iter().filter_map(current).collect()
@@ -818,10 +854,18 @@ pub fn long_transaction_history() -> Vec<(u64, TransactionRecord)> {
     lock(&LONG_TRANSACTIONS).in_order().cloned().collect()
 }
 
-/// Empties the transactions' histories of the sessions.
+/// Empties the transactions' histories of the sessions; what each ended last is still told.
 pub fn empty_transaction_histories() {
     for session in lock(&SESSIONS).clone() {
         session.rings.take().empty_transactions();
+    }
+}
+
+/// What each session ended last is told no more but by its history; transactions that go on are.
+pub fn empty_last_transactions() {
+    for session in lock(&SESSIONS).clone() {
+        let mut rings = session.rings.take();
+        rings.last_transaction.hide(session.events.get());
     }
 }
 
@@ -900,8 +944,20 @@ mod tests {
         assert_eq!(long(), [(13, None), (14, Some(1146))]);
         let last = statement_histories().into_iter().rfind(|r| r.thread_id == 77).unwrap();
         assert_eq!((last.event_id, last.failure.unwrap().code), (13, 1064));
+        let shown = || {
+            let last = last_statements().into_iter().find(|record| record.thread_id == 77);
+            last.map(|record| record.event_id)
+        };
         empty_statement_histories();
-        assert!(texts().is_empty());
+        assert_eq!((texts(), shown()), (Vec::new(), Some(13)));
+        empty_last_statements();
+        assert_eq!(shown(), None);
+        for number in [15, 16] {
+            history.open().add_statement_to(&end, &recorded, (true, false));
+            assert_eq!(shown(), Some(number));
+        }
+        empty_last_statements();
+        assert_eq!((texts().len(), shown()), (2, None));
         drop(history);
         assert_eq!(long().len(), 2);
     }
@@ -960,7 +1016,7 @@ mod tests {
         history.open().end_transaction(begun.clone(), true, false);
         statement(&mut history);
         let own = TransactionRecord { is_autocommit: true, ..begun };
-        history.open().end_transaction(own, true, false);
+        history.open().end_transaction(own.clone(), true, false);
         let all = [(2, Some(3), Some(1), false), (5, Some(5), Some(4), true)];
         assert_eq!(mine(transaction_histories()), all);
         assert_eq!(mine(current_transactions()), all[1..]);
@@ -968,6 +1024,20 @@ mod tests {
         assert_eq!(
             nested.map(|r| (r.event_id, r.nesting)).collect::<Vec<_>>(),
             [(1, None), (3, Some(2)), (4, None)]
+        );
+        empty_last_transactions();
+        assert_eq!(
+            (mine(transaction_histories()), mine(current_transactions())),
+            (all.into(), vec![])
+        );
+        statement(&mut history);
+        history.open().end_transaction(own, true, false);
+        let next = (7, Some(7), Some(6), true);
+        assert_eq!(mine(current_transactions()), [next]);
+        empty_transaction_histories();
+        assert_eq!(
+            (mine(transaction_histories()), mine(current_transactions())),
+            (vec![], vec![next])
         );
     }
 }

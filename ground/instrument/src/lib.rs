@@ -34,6 +34,7 @@ mod histogram;
 mod history;
 mod instance;
 mod io;
+mod last;
 mod memory;
 mod operation;
 mod own_memory;
@@ -82,8 +83,9 @@ pub use file_io::{
 pub use histogram::{Buckets, STATEMENT_BUCKETS, bucket_limits, bucket_of_statement};
 pub use history::{
     Failure, HistoryWriter, Kept, Recorded, RecordedText, SessionHistory, StatementRecord,
-    current_transactions, empty_long_statement_history, empty_long_transaction_history,
-    empty_statement_histories, empty_transaction_histories, events_lost, forget_events_lost,
+    current_transactions, empty_last_statements, empty_last_transactions,
+    empty_long_statement_history, empty_long_transaction_history, empty_statement_histories,
+    empty_transaction_histories, events_lost, forget_events_lost, last_statements,
     long_statement_history, long_transaction_history, next_events, set_history_limits,
     set_transaction_history_limits, statement_histories, transaction_histories,
 };

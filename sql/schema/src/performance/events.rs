@@ -102,7 +102,7 @@ fn shortened(text: &str) -> String {
 
 /// The last statement of each session that has run one, by THREAD_ID.
 fn last_statements() -> HashMap<u64, StatementRecord> {
-    let records = instrument::statement_histories().into_iter();
+    let records = instrument::last_statements().into_iter();
     records.map(|record| (record.thread_id, record)).collect()
 }
 

@@ -72,8 +72,9 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|c| c.viewer.truncate_figures(USER, Figures::Stages)),
     Shown::new("events_stages_summary_global_by_event_name", summaries::stages_global)
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Stages)),
+    // Statements that run stay, as transactions that go on do.
     Shown::new("events_statements_current", events::current)
-        .truncated_by(|_| instrument::empty_statement_histories()),
+        .truncated_by(|_| instrument::empty_last_statements()),
     Shown::new("events_statements_histogram_by_digest", statements::histogram_by_digest)
         .truncated_by(|_| instrument::empty_digest_histograms()),
     Shown::new("events_statements_histogram_global", statements::histogram_global)
@@ -101,7 +102,7 @@ const SHOWN: &[Shown] = &[
     Shown::new("events_statements_summary_global_by_event_name", statements::global)
         .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Statements)),
     Shown::new("events_transactions_current", transactions::current)
-        .truncated_by(|_| instrument::empty_transaction_histories()),
+        .truncated_by(|_| instrument::empty_last_transactions()),
     Shown::new("events_transactions_history", transactions::history)
         .truncated_by(|_| instrument::empty_transaction_histories()),
     Shown::new("events_transactions_history_long", transactions::history_long)
