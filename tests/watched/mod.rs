@@ -181,7 +181,7 @@ fn accounts_users_and_hosts_count_connections() {
     let row = observer.ask(users).concat();
     let before: u64 = row.strip_prefix("root\t1\t").unwrap().parse().unwrap();
     let mut other = server.converse();
-    other.ask("DO 1");
+    let thread = other.ask("SELECT PS_CURRENT_THREAD_ID()").concat();
     assert_eq!(observer.ask(accounts), ["root\tlocalhost\t2\t2"]);
     server.sql("DO 1");
     until_there_are(&mut observer, 2);
@@ -189,6 +189,32 @@ fn accounts_users_and_hosts_count_connections() {
     observer.ask("TRUNCATE performance_schema.accounts");
     assert_eq!(observer.ask(accounts), ["root\tlocalhost\t2\t2"]);
     assert_eq!(observer.ask(users), [format!("root\t2\t{}", before + 2)], "truncated alone");
+    let begun_anew = || {
+        let of = |by: &str, who: &str| {
+            format!(
+                "(SELECT COUNT_STAR < 9 FROM performance_schema.events_statements_summary_by_{by}_by_event_name \
+                 WHERE {who} AND EVENT_NAME = 'statement/sql/do')"
+            )
+        };
+        let other = format!("THREAD_ID = {thread}");
+        let (account, user, host) = (
+            of("account", "USER = 'root'"),
+            of("user", "USER = 'root'"),
+            of("host", "HOST = 'localhost'"),
+        );
+        format!("SELECT {}, {account}, {user}, {host}", of("thread", &other))
+    };
+    let run = |other: &mut Conversation| (0..9).for_each(|_| drop(other.ask("DO 1")));
+    for (table, anew) in
+        [("accounts", "1\t1\t0\t0"), ("users", "1\t1\t1\t0"), ("hosts", "1\t1\t0\t1")]
+    {
+        run(&mut other);
+        assert_eq!(observer.ask(&begun_anew()), ["0\t0\t0\t0"], "{table}");
+        observer.ask(&format!("TRUNCATE performance_schema.{table}"));
+        assert_eq!(observer.ask(&begun_anew()), [anew], "{table}");
+    }
+    assert_eq!(observer.ask(accounts), ["root\tlocalhost\t2\t2"]);
+    assert_eq!(observer.ask(users), ["root\t2\t2"]);
     drop(other);
     until_there_are(&mut observer, 1);
     let hosts = "SELECT HOST FROM performance_schema.hosts ORDER BY 1";

@@ -5,10 +5,10 @@
 
 use super::setup::yes_no;
 use crate::information::{Cell, Rows, cells};
-use catalog::{Changes, ConnectedBy, ProcessRow, ReadContext};
+use catalog::{Changes, ConnectedBy, FiguresBy, ProcessRow, ReadContext};
 use host::thread::Background;
 use host::thread_classes;
-use instrument::SessionMemorySums;
+use instrument::{Figures, SessionMemorySums};
 use sync::{HISTORY, MONITORED};
 use value::Datum;
 
@@ -181,14 +181,34 @@ fn connected(context: &ReadContext<'_>, by: ConnectedBy, rows: &mut Rows<'_, '_>
     }
 }
 
+/// Figures that are told of accounts, users and hosts.
+const FIGURES: [Figures; 6] = [
+    Figures::Waits,
+    Figures::Stages,
+    Figures::Statements,
+    Figures::Transactions,
+    Figures::Errors,
+    Figures::Memory,
+];
+
+/// Counts connections anew, and what is told of these; what threads did is added to it first, so that they begin anew, too.
+fn truncate(context: &ReadContext<'_>, all: &[ConnectedBy]) {
+    for by in all {
+        let truncate =
+            |figures| context.viewer.truncate_figures(FiguresBy::Connected(*by), figures);
+        FIGURES.into_iter().for_each(truncate);
+        context.viewer.truncate_connected(*by);
+    }
+}
+
 pub(super) fn truncate_accounts(context: &ReadContext<'_>) {
-    context.viewer.truncate_connected(ConnectedBy::Account);
+    truncate(context, &[ConnectedBy::Account]);
 }
 
 pub(super) fn truncate_users(context: &ReadContext<'_>) {
-    context.viewer.truncate_connected(ConnectedBy::User);
+    truncate(context, &[ConnectedBy::Account, ConnectedBy::User]);
 }
 
 pub(super) fn truncate_hosts(context: &ReadContext<'_>) {
-    context.viewer.truncate_connected(ConnectedBy::Host);
+    truncate(context, &[ConnectedBy::Account, ConnectedBy::Host]);
 }
