@@ -100,7 +100,7 @@ const SHOWN: &[Shown] = &[
     Shown::new("events_statements_summary_by_user_by_event_name", summaries::statements_by_user)
         .truncated_by(|c| c.viewer.truncate_figures(USER, Figures::Statements)),
     Shown::new("events_statements_summary_global_by_event_name", statements::global)
-        .truncated_by(|c| c.viewer.truncate_figures(FiguresBy::Everything, Figures::Statements)),
+        .truncated_by(statements::truncate),
     Shown::new("events_transactions_current", transactions::current)
         .truncated_by(|_| instrument::empty_last_transactions()),
     Shown::new("events_transactions_history", transactions::history)
@@ -153,7 +153,7 @@ const SHOWN: &[Shown] = &[
         .truncated_by(|_| instrument::empty_files()),
     Shown::new("file_summary_by_instance", file_io::by_instance)
         .truncated_by(|_| instrument::empty_files()),
-    Shown::new("global_status", status::global_status),
+    Shown::new("global_status", status::global_status).truncated_by(status::truncate),
     Shown::new("global_variables", status::global_variables),
     Shown::new("host_cache", threads::host_cache).truncated_by(|c| c.viewer.truncate_hosts()),
     Shown::new("hosts", threads::hosts).truncated_by(threads::truncate_hosts),
@@ -261,6 +261,10 @@ const EMPTY: &[&str] = &[
     "user_defined_functions",
 ];
 
+/// Those of [`EMPTY`] that TRUNCATE may name.
+const EMPTIED: &[&str] =
+    &["binary_log_transaction_compression_stats", "events_statements_summary_by_program"];
+
 /// A table and how its rows are made.
 struct Shown {
     name: &'static str,
@@ -309,8 +313,13 @@ pub(crate) fn tables() -> Vec<Arc<dyn VirtualTable>> {
             let table = Information::new(def, fill).truncated_by(shown.truncate);
             return Some(Arc::new(table.changed_by(shown.changes)));
         }
-        let empty = EMPTY.contains(&def.name.as_str());
-        empty.then(|| -> Arc<dyn VirtualTable> { Arc::new(Information::new(def, |_, _| ())) })
+        let name = def.name.as_str();
+        let nothing: Truncate = |_| ();
+        let truncate = EMPTIED.contains(&name).then_some(nothing);
+        let empty = EMPTY.contains(&name);
+        empty.then(|| -> Arc<dyn VirtualTable> {
+            Arc::new(Information::new(def, |_, _| ()).truncated_by(truncate))
+        })
     };
     definitions().into_iter().filter_map(table).collect()
 }
@@ -324,6 +333,7 @@ mod tests {
         let all = definitions();
         let mut names: Vec<&str> = SHOWN.iter().map(|s| s.name).collect();
         assert!(names.is_sorted() && EMPTY.is_sorted());
+        assert!(EMPTIED.iter().all(|name| EMPTY.contains(name)));
         names.extend(EMPTY);
         for name in &names {
             assert!(all.iter().any(|d| d.name == *name), "{name}");

@@ -4,10 +4,10 @@
 //! schema, whether they came as text or were prepared.
 
 use crate::information::{Cell, Rows, cells};
-use catalog::ReadContext;
+use catalog::{FiguresBy, ReadContext};
 use instrument::{
-    Buckets, DigestReport, STATEMENT_BUCKETS, STATEMENTS, StatTotals, StatementTotals, Sum,
-    bucket_limits,
+    Buckets, DigestReport, Figures, STATEMENT_BUCKETS, STATEMENTS, StatTotals, StatementTotals,
+    Sum, bucket_limits,
 };
 
 /// Picoseconds in a nanosecond.
@@ -66,6 +66,12 @@ pub(super) fn global(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         row.extend(statement_cells(&totals.statement(number as u16)));
         rows.push(&row);
     }
+}
+
+/// Empties [`global`], those by thread, account, user and host, and [`histogram_global`].
+pub(super) fn truncate(context: &ReadContext<'_>) {
+    context.viewer.truncate_figures(FiguresBy::Everything, Figures::Statements);
+    instrument::empty(Figures::Times);
 }
 
 /// A hash as DIGEST shows it.

@@ -13,6 +13,12 @@ pub(super) fn global_status(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) 
     list(context, ServerList::GlobalStatus, rows);
 }
 
+/// What sessions that went counted is forgotten, that of all goes on: as FLUSH STATUS, without the sessions that are there.
+pub(super) fn truncate(context: &ReadContext<'_>) {
+    let all = [ConnectedBy::Account, ConnectedBy::User, ConnectedBy::Host];
+    all.into_iter().for_each(|by| context.viewer.truncate_status(Some(by)));
+}
+
 pub(super) fn session_status(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     list(context, ServerList::SessionStatus, rows);
 }
