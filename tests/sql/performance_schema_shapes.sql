@@ -19,3 +19,16 @@ select local, replication, json_keys(storage_engines), json_keys(storage_engines
 select timer_name from performance_schema.performance_timers;
 select timer_frequency, timer_resolution from performance_schema.performance_timers where timer_name = 'NANOSECOND';
 select channel, property from performance_schema.tls_channel_status;
+select table_name, index_name, seq_in_index, column_name, non_unique, nullable, index_type from information_schema.statistics where table_schema = 'performance_schema' and table_name not like 'limpid%' and table_name not like 'clone%' and table_name not in ('replication_group_communication_information', 'replication_group_configuration_version', 'replication_group_member_actions', 'global_variable_attributes', 'setup_loggers', 'setup_meters', 'setup_metrics', 'temporary_account_locks', 'variables_metadata') order by 1, 2, 3;
+select table_name, group_concat(column_name, ' ', column_key order by ordinal_position separator ', ') as column_keys from information_schema.columns where column_key <> '' and table_schema = 'performance_schema' and table_name not like 'limpid%' and table_name not like 'clone%' and table_name not in ('replication_group_communication_information', 'replication_group_configuration_version', 'replication_group_member_actions', 'global_variable_attributes', 'setup_loggers', 'setup_meters', 'setup_metrics', 'temporary_account_locks', 'variables_metadata') group by table_name order by table_name;
+select constraint_type, count(*) from information_schema.table_constraints where table_schema = 'performance_schema' and table_name not like 'limpid%' and table_name not like 'clone%' and table_name not in ('replication_group_communication_information', 'replication_group_configuration_version', 'replication_group_member_actions', 'global_variable_attributes', 'setup_loggers', 'setup_meters', 'setup_metrics', 'temporary_account_locks', 'variables_metadata') group by 1 order by 1;
+select distinct table_schema, privileges from information_schema.columns where table_schema in ('information_schema', 'performance_schema') order by 1;
+show create table performance_schema.accounts;
+show create table performance_schema.data_locks;
+show create table performance_schema.events_errors_summary_global_by_error;
+show create table performance_schema.events_statements_summary_by_digest;
+show create table performance_schema.hosts;
+show create table performance_schema.prepared_statements_instances;
+show create table performance_schema.setup_objects;
+show create table performance_schema.status_by_user;
+show full columns from performance_schema.users;

@@ -69,7 +69,7 @@ fn extend(def: &mut TableDef, what: &str, fields: &[&str]) -> Option<()> {
             let part =
                 |column| Some(KeyPart::whole(def.columns.iter().position(|c| c.name == column)?));
             let parts = columns.split(',').map(part).collect::<Option<_>>()?;
-            def.indexes.push(IndexDef::new(*name, *name == "PRIMARY", *unique == "unique", parts));
+            def.indexes.push(IndexDef::new(*name, *unique == "unique", *name == "PRIMARY", parts));
         }
         ("COLLATION", [name]) => def.collation = Collation::from_name(name)?,
         _ => return None,

@@ -3,7 +3,7 @@
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
 use access::{Privileges, Rights};
-use catalog::{ColumnDef, DefaultValue, ReadContext, TableDef, listed};
+use catalog::{ColumnDef, DefaultValue, INFORMATION_SCHEMA, ReadContext, TableDef, listed};
 use std::borrow::Cow;
 use value::{ColumnType, Kind};
 
@@ -12,15 +12,15 @@ pub(super) const PRIVILEGES: &str = "select,insert,update,references";
 
 pub(super) fn columns(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let wanted = context.equal_text(3).map(str::to_string);
-    each_table(context, (1, 2), &mut |def, definition| {
+    each_table(context, (1, 2), &mut |def, _| {
         for (position, column) in def.columns.iter().enumerate().filter(|(_, c)| !c.hidden) {
             let rights = context.viewer.rights();
             if wanted.as_ref().is_none_or(|w| value::name::same_name(&column.name, w))
                 && rights.sees_column(&def.schema, &def.name, &column.name)
             {
-                let privileges = match definition {
-                    Some(_) => privileges_of(rights, def, column),
-                    None => Cow::Borrowed("select"),
+                let privileges = match def.schema == INFORMATION_SCHEMA {
+                    true => Cow::Borrowed("select"),
+                    false => privileges_of(rights, def, column),
                 };
                 rows.push(&row(def, position, column, privileges));
             }

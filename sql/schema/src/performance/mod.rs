@@ -294,9 +294,10 @@ fn definitions() -> Vec<TableDef> {
     let mut tables = definition::parse(TABLES, PERFORMANCE_SCHEMA);
     for def in &mut tables {
         for column in &mut def.columns {
-            // MySQL wrote the collation wherever it wrote a character set.
+            // MySQL wrote the collation wherever it wrote a character set, and in one place the table's own.
             let of_text = column.ty.is_text() || column.ty.kind.has_members();
-            column.own_collation = of_text && column.ty.collation != def.collation;
+            let is_own = column.name == "LOCK_DATA";
+            column.own_collation = of_text && column.ty.collation != def.collation || is_own;
         }
     }
     tables
