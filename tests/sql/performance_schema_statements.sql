@@ -51,3 +51,11 @@ select index_name, count_star from performance_schema.table_io_waits_summary_by_
 drop table t;
 select count(*) from performance_schema.table_io_waits_summary_by_table where object_schema = 'ps_statements';
 drop database ps_statements;
+update performance_schema.setup_instruments set timed = 'NO' where name in ('statement/abstract/new_packet', 'statement/abstract/Query', 'statement/com/Query', 'statement/sql/do', 'statement/sql/select');
+truncate performance_schema.events_statements_summary_by_digest;
+do 1 + 1;
+select timer_start, timer_end, timer_wait from performance_schema.events_statements_current where thread_id = ps_current_thread_id();
+select timer_start, timer_end, timer_wait from performance_schema.events_statements_history where thread_id = ps_current_thread_id() and sql_text = 'do 1 + 1';
+select digest_text, count_star, sum_timer_wait, min_timer_wait, max_timer_wait, quantile_95, quantile_99, quantile_999, query_sample_text, query_sample_timer_wait from performance_schema.events_statements_summary_by_digest where digest_text = 'DO ? + ?';
+select sum(count_bucket), max(bucket_quantile) from performance_schema.events_statements_histogram_by_digest where digest = statement_digest('do 1 + 1');
+update performance_schema.setup_instruments set timed = 'YES' where name in ('statement/abstract/new_packet', 'statement/abstract/Query', 'statement/com/Query', 'statement/sql/do', 'statement/sql/select');

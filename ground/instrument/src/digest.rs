@@ -158,6 +158,17 @@ impl DigestRow {
     #[inline(always)]
     pub fn note(&self, ns: u64, bucket: usize, now_ns: u64, text: RecordedText<'_>) {
         self.histogram.add(bucket);
+        self.note_end(ns, now_ns, text);
+    }
+
+    /// As [`Self::note`], of one that was not timed: it is in no histogram.
+    #[cold]
+    pub fn note_untimed(&self, now_ns: u64, text: RecordedText<'_>) {
+        self.note_end(0, now_ns, text);
+    }
+
+    #[inline(always)]
+    fn note_end(&self, ns: u64, now_ns: u64, text: RecordedText<'_>) {
         self.last_ns.set(now_ns);
         let age_ns = now_ns.wrapping_sub(self.sample_end_ns.get());
         if ns > self.sample_ns.get() || age_ns > SAMPLE_AGE_NS.load(Relaxed) {

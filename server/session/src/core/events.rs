@@ -401,10 +401,13 @@ impl Events {
             };
             let row = self.digest.and_then(|place| self.digests.row(place));
             history.count_apart(self.instrument, (ended.prepared, row), &end, page);
-            let bucket = bucket_of_statement(took_ns);
-            match row {
-                Some(row) => row.note(end.ns.unwrap_or(0), bucket, ended.now_ns, ended.text),
-                None => page.add_time(bucket),
+            match (row, end.ns) {
+                (Some(row), Some(ns)) => {
+                    row.note(ns, bucket_of_statement(ns), ended.now_ns, ended.text)
+                }
+                (Some(row), None) => row.note_untimed(ended.now_ns, ended.text),
+                (None, Some(ns)) => page.add_time(bucket_of_statement(ns)),
+                (None, None) => {}
             }
             let to = (self.plan.history, self.plan.history_long);
             is_recorded = to.0 | to.1;

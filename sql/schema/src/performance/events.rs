@@ -6,7 +6,7 @@
 use super::statements::{PS, SHOWN, hex};
 use crate::information::{Cell, Rows, cells};
 use catalog::{ProcessRow, ReadContext};
-use instrument::{STATEMENTS, StatementRecord, Sum};
+use instrument::{STATEMENTS, StatementRecord, Sum, statement_named};
 use std::collections::HashMap;
 
 /// The sums of an event's row, from CREATED_TMP_DISK_TABLES to NO_GOOD_INDEX_USED.
@@ -72,8 +72,9 @@ fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
         "Prepare" => "statement/com/Prepare",
         _ => "statement/abstract/Query",
     };
+    let is_timed = STATEMENTS[usize::from(statement_named(name))].timed();
     let mut row = Vec::from(cells![process.thread_id, event_id, Cell::Null, name, Cell::Null]);
-    row.extend(time_cells(Some((process.since_ns, now_ns))));
+    row.extend(time_cells(is_timed.then_some((process.since_ns, now_ns))));
     row.extend(cells![
         0u64,
         process.info.as_ref(),
