@@ -7,7 +7,9 @@
 use crate::ExecError;
 use crate::turns::in_turns;
 use crate::{Context, SqlError};
-use catalog::{Alias, CatalogError, INFORMATION_SCHEMA, TableLock, virtual_schema};
+use catalog::{
+    Alias, CatalogError, INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, TableLock, virtual_schema,
+};
 use mdl::Mode;
 use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
 use parser::print::quoted;
@@ -17,7 +19,7 @@ use std::collections::HashSet;
 /// Locks tables. The session has given back every lock it had.
 ///
 /// # Errors
-/// 1066, 1044, 1146, 1049, 1223, 1356 and those of waiting; nothing is locked then.
+/// 1066, 1044, 1142, 1146, 1049, 1223, 1356 and those of waiting; nothing is locked then.
 pub fn lock_tables(
     list: &[LockTable],
     wait: DdlWait,
@@ -103,9 +105,16 @@ fn expand_one(
             return Err(crate::views::denied_schema(INFORMATION_SCHEMA, context));
         }
         Some(schema) => {
-            let known = context.tables.catalog().virtual_table(schema, &name)?;
-            let missing = || CatalogError::NoSuchTable { schema: schema.into(), name };
-            return known.map(drop).ok_or_else(|| missing().into());
+            let Some(table) = context.tables.catalog().virtual_table(schema, &name)? else {
+                return Err(CatalogError::NoSuchTable { schema: schema.into(), name }.into());
+            };
+            let is_lockable = schema != PERFORMANCE_SCHEMA || table.table().changes().is_some();
+            return match is_lockable {
+                true => Ok(()),
+                false => {
+                    Err(crate::views::denied("SELECT, LOCK TABLES", &table.def().name, context))
+                }
+            };
         }
         None if context.tables.is_temporary(&schema, &name) => return Ok(()),
         None => {}

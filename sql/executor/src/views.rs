@@ -142,7 +142,7 @@ pub fn truncatable(
     }
 }
 
-/// 1142 for FOR UPDATE of a virtual table.
+/// 1142 for FOR UPDATE of a virtual table whose rows are not changed; FOR SHARE has nothing to lock there.
 ///
 /// # Errors
 /// 1142.
@@ -155,9 +155,16 @@ pub(crate) fn refuse_locking(
     if query.locking.is_empty() {
         return Ok(());
     }
+    let is_locked = |name: &str| {
+        let of = |of: &[ObjectName]| {
+            of.is_empty() || of.iter().any(|o| o.name.eq_ignore_ascii_case(name))
+        };
+        query.locking.iter().any(|locking| locking.update && of(&locking.of))
+    };
     for leaf in &plan.query.leaves {
         if let LeafLayout::Virtual(table) = &leaf.layout
             && table.table().changes().is_none()
+            && is_locked(&leaf.name)
         {
             return Err(denied("SELECT with locking clause", &table.def().name, context));
         }
@@ -207,6 +214,6 @@ pub(crate) fn denied_schema(schema: &str, context: &Context<'_>) -> SqlError {
     ExecError::SchemaDenied(&context.env.account(), schema).into()
 }
 
-fn denied(verb: &str, table: &str, context: &Context<'_>) -> SqlError {
+pub(crate) fn denied(verb: &str, table: &str, context: &Context<'_>) -> SqlError {
     ExecError::CommandDenied(verb, &context.env.account(), table).into()
 }
