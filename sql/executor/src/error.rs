@@ -55,6 +55,9 @@ base::error_table! {
         /// A table that nobody changes.
         CommandDenied(verb, account, table) =
             1142 "42000" "{verb} command denied to user {account} for table '{table}'";
+        /// FOR SHARE of a view of information_schema.
+        SharedInformation = 3550 "HY000"
+            "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
         /// A change that a table of performance_schema does not know.
         PerfschemaUsage = 1683 "HY000" "Invalid performance_schema usage.";
         /// A row that a table of performance_schema has already.

@@ -145,7 +145,7 @@ pub fn truncatable(
 /// 1142 for FOR UPDATE of a virtual table whose rows are not changed; FOR SHARE has nothing to lock there.
 ///
 /// # Errors
-/// 1142.
+/// 1142; 3550 for FOR SHARE of a view of information_schema.
 pub(crate) fn refuse_locking(
     kind: Kind<'_>,
     plan: &QueryStatement,
@@ -162,11 +162,12 @@ pub(crate) fn refuse_locking(
         query.locking.iter().any(|locking| locking.update && of(&locking.of))
     };
     for leaf in &plan.query.leaves {
-        if let LeafLayout::Virtual(table) = &leaf.layout
-            && table.table().changes().is_none()
-            && is_locked(&leaf.name)
-        {
+        let LeafLayout::Virtual(table) = &leaf.layout else { continue };
+        if table.table().changes().is_none() && is_locked(&leaf.name) {
             return Err(denied("SELECT with locking clause", &table.def().name, context));
+        }
+        if table.def().schema == INFORMATION_SCHEMA && table.table().is_view() {
+            return Err(ExecError::SharedInformation.into());
         }
     }
     Ok(())
