@@ -59,3 +59,6 @@ select timer_start, timer_end, timer_wait from performance_schema.events_stateme
 select digest_text, count_star, sum_timer_wait, min_timer_wait, max_timer_wait, quantile_95, quantile_99, quantile_999, query_sample_text, query_sample_timer_wait from performance_schema.events_statements_summary_by_digest where digest_text = 'DO ? + ?';
 select sum(count_bucket), max(bucket_quantile) from performance_schema.events_statements_histogram_by_digest where digest = statement_digest('do 1 + 1');
 update performance_schema.setup_instruments set timed = 'YES' where name in ('statement/abstract/new_packet', 'statement/abstract/Query', 'statement/com/Query', 'statement/sql/do', 'statement/sql/select');
+select statement_id into @running from performance_schema.events_statements_current where thread_id = ps_current_thread_id();
+select sql_text from performance_schema.events_statements_history where statement_id = @running;
+select count(*) > 5, count(*) = count(distinct statement_id) from performance_schema.events_statements_history where thread_id = ps_current_thread_id();

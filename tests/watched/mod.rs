@@ -312,7 +312,8 @@ fn who_waits_for_a_table_is_seen_with_who_blocks() {
     let current = "SELECT w.EVENT_NAME, w.OPERATION, w.OBJECT_TYPE, w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT > 0, s.SQL_TEXT, l.LOCK_STATUS
                    FROM performance_schema.events_waits_current w
                    JOIN performance_schema.events_statements_current s ON s.THREAD_ID = w.THREAD_ID AND s.EVENT_ID = w.NESTING_EVENT_ID
-                   LEFT JOIN performance_schema.metadata_locks l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN";
+                   LEFT JOIN performance_schema.metadata_locks l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN
+                   AND l.OWNER_THREAD_ID = s.THREAD_ID AND l.OWNER_EVENT_ID = s.EVENT_ID";
     assert_eq!(server.sql(current), "", "the consumer is off");
     server.sql("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_waits_current'");
     let waits = "wait/lock/metadata/sql/mdl\tmetadata lock\tTABLE\td\tt\t1\tALTER TABLE d.t ADD x INT\tPENDING";

@@ -54,15 +54,22 @@ fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
     row.extend(LATER.iter().copied().map(sum));
     let cpu = sum_of(Sum::CpuNs).saturating_mul(PS);
     let memory = [Sum::MaxControlledMemory, Sum::MaxTotalMemory].map(sum_of);
-    row.extend(tail(record.nesting, cpu, memory));
+    row.extend(tail(record.nesting, (record.thread_id, record.event_id), cpu, memory));
     row
 }
 
 /// From NESTING_EVENT_ID to EXECUTION_ENGINE. Statements of stored programs are not there yet, so that none is nested in another.
-fn tail(nesting: Option<u64>, cpu_ps: u64, memory: [u64; 2]) -> [Cell<'static>; 8] {
+fn tail(
+    nesting: Option<u64>,
+    (thread_id, event_id): (u64, u64),
+    cpu_ps: u64,
+    memory: [u64; 2],
+) -> [Cell<'static>; 8] {
     let of = nesting.map(|_| "TRANSACTION");
     let [controlled, total] = memory;
-    cells![nesting, of, 0u64, Cell::Null, cpu_ps, controlled, total, "PRIMARY"]
+    // No session counts what others ran: no two have the same numbers.
+    let statement_id = (thread_id << 32) | (event_id & u64::from(u32::MAX));
+    cells![nesting, of, 0u64, statement_id, cpu_ps, controlled, total, "PRIMARY"]
 }
 
 /// The row of a statement that runs.
@@ -92,7 +99,7 @@ fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
         Cell::Null
     ]);
     row.extend((0..5 + LATER.len()).map(|_| Cell::UInt(0)));
-    row.extend(tail(None, 0, [0, 0]));
+    row.extend(tail(None, (process.thread_id, event_id), 0, [0, 0]));
     row
 }
 

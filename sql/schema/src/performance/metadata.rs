@@ -3,6 +3,7 @@
 //! 1. Locks are copied one session and one name after the other: a picture, not a snapshot. 2. The lock of a table in a
 //! transaction is all that others see of the session's use of it, so `table_handles` is made of the same rows.
 
+use super::events::next_event;
 use crate::information::{Cell, Rows, cells};
 use catalog::{ProcessRow, ReadContext};
 use mdl::{LockRow, Mode, Namespace};
@@ -18,10 +19,13 @@ fn named(text: &str) -> Cell<'_> {
     if text.is_empty() { Cell::Null } else { text.into() }
 }
 
-/// `metadata_locks`; the events that took them are not known yet.
+/// `metadata_locks`. A request is of the statement that its owner runs; by which statement a lock was taken is not kept.
 pub(super) fn metadata_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    let owners = by_slot(context);
+    let (owners, statements) = (by_slot(context), instrument::next_events());
     for lock in context.catalog.mdl().locks().iter().filter(|l| !is_temporary(l)) {
+        let thread_id = owners.get(&lock.slot).map(|p| p.thread_id);
+        let waits = lock.status != mdl::Status::Granted;
+        let event_id = thread_id.filter(|_| waits).map(|id| next_event(&statements, id));
         rows.push(&cells![
             lock.namespace.object_type(),
             named(&lock.schema),
@@ -32,8 +36,8 @@ pub(super) fn metadata_locks(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>)
             lock.duration(),
             lock.status.name(),
             Cell::Null,
-            owners.get(&lock.slot).map(|p| p.thread_id),
-            Cell::Null,
+            thread_id,
+            event_id,
         ]);
     }
 }
