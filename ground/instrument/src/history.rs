@@ -374,7 +374,8 @@ impl Rings {
 
     /// Forgets the transactions that ended.
     fn empty_transactions(&mut self) {
-        self.last_transaction.keep(self.transactions().pop(), &TRANSACTIONS);
+        let last = self.transactions().pop();
+        self.last_transaction.keep(last, &TRANSACTIONS);
         self.statements.each_mut(|record| record.own = OwnTransaction::NONE);
         self.transactions = Ring::default();
         self.owns = Owns::default();
@@ -899,6 +900,7 @@ mod tests {
     // One after the other: what is emptied is that of all.
     #[test]
     fn a_session_keeps_its_last_statements() {
+        let _alone = lock(&crate::EMPTIES);
         a_session_that_rests_gives_its_digests_rows_back();
         statements_are_nested_in_the_transaction_that_goes_on();
         let mut history = SessionHistory::new(77, &CounterPage::boxed());
