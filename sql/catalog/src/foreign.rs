@@ -70,9 +70,9 @@ pub struct ForeignKeyDef {
 }
 
 impl ForeignKeyDef {
-    /// Whether a change of a parent may change rows of the child.
-    pub fn changes_rows(&self) -> bool {
-        self.on_delete.changes() || self.on_update.changes()
+    /// What happens to rows of the child when one of the parent is deleted, or updated.
+    pub fn action(&self, delete: bool) -> Referential {
+        if delete { self.on_delete } else { self.on_update }
     }
 
     /// Its number, when its name is one that the server made for a table of that name.

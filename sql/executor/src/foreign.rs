@@ -38,7 +38,8 @@ pub struct ForeignKeys {
 struct TableKeys {
     table: TableRef,
     own: Option<Rc<[OwnKey]>>,
-    referring: Option<Rc<[ReferringKey]>>,
+    /// For updates, and for deletions: a child is locked for what may happen to it.
+    referring: [Option<Rc<[ReferringKey]>>; 2],
 }
 
 /// A foreign key of a table.
@@ -163,7 +164,7 @@ impl ForeignKeys {
         if context.tables.children(link.table).is_empty() {
             return Ok(());
         }
-        let referring_keys = self.referring_keys(link.table, context)?;
+        let referring_keys = self.referring_keys(link.table, link.delete, context)?;
         for referring in referring_keys.iter() {
             let layout = context.tables.table(link.table).layout();
             let Some(before) = known(layout, old, &referring.referenced)? else { continue };
@@ -191,7 +192,7 @@ impl ForeignKeys {
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let (Some(old), new) = (change.before(), change.after()) else { return Ok(()) };
-        let action = if link.delete { referring.key.on_delete } else { referring.key.on_update };
+        let action = referring.key.action(link.delete);
         let refused = |context: &Context<'_>| {
             Err(text::has_children(context.tables.def(referring.child), &referring.key))
         };
@@ -305,7 +306,7 @@ impl ForeignKeys {
     fn keys_of(&mut self, table: TableRef) -> &mut TableKeys {
         let at = self.tables.iter().position(|k| k.table == table);
         let at = at.unwrap_or_else(|| {
-            self.tables.push(TableKeys { table, own: None, referring: None });
+            self.tables.push(TableKeys { table, own: None, referring: [None, None] });
             self.tables.len() - 1
         });
         &mut self.tables[at]
@@ -322,9 +323,11 @@ impl ForeignKeys {
     fn referring_keys(
         &mut self,
         table: TableRef,
+        delete: bool,
         context: &mut Context<'_>,
     ) -> Result<Rc<[ReferringKey]>, SqlError> {
-        get_or_make(&mut self.keys_of(table).referring, || referring_keys(table, context))
+        let known = &mut self.keys_of(table).referring[usize::from(delete)];
+        get_or_make(known, || referring_keys(table, delete, context))
     }
 }
 
@@ -356,9 +359,10 @@ fn own_keys(table: TableRef, context: &mut Context<'_>) -> Result<Vec<OwnKey>, S
     Ok(made)
 }
 
-/// The foreign keys that refer to a table.
+/// The foreign keys that refer to a table of which rows are deleted, or updated.
 fn referring_keys(
     table: TableRef,
+    delete: bool,
     context: &mut Context<'_>,
 ) -> Result<Vec<ReferringKey>, SqlError> {
     let parent = context.tables.def(table).full_name();
@@ -366,7 +370,7 @@ fn referring_keys(
     for name in context.tables.children(table).to_vec() {
         let mut child = open(&name, Mode::SR, context)?;
         let changes = |child: TableRef, context: &Context<'_>| {
-            context.tables.def(child).referring(&parent).any(ForeignKeyDef::changes_rows)
+            context.tables.def(child).referring(&parent).any(|key| key.action(delete).changes())
         };
         if child.is_some_and(|child| changes(child, context)) {
             child = open(&name, Mode::SW, context)?;
