@@ -8,7 +8,8 @@
 //!    tickets in the same rounds (`turns`) as the first: then all its members waited at once, and within a round
 //!    nobody who waits releases anything. A cycle through other kinds of lock is believed when it stays
 //!    ([`Suspicion`]).
-//! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last.
+//! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last. Of equals it is the one whose
+//!    wait began last, whoever finds the cycle.
 
 use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
@@ -16,6 +17,7 @@ use crate::object::Object;
 use crate::queue::blockers;
 use crate::turns::{Limits, Wait};
 use instrument::WaitObject;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use sync::WaitResult;
 use sync::waits::{EdgeGuard, SLICE, Suspicion};
@@ -218,9 +220,13 @@ impl Mdl {
         if second.iter().any(Option::is_none) && !suspicion.is_proved(cycle) {
             return Cycle::Again;
         }
-        let mine = w.mode.deadlock_weight(w.object.namespace());
-        match second.iter().flatten().min_by_key(|(.., weight)| *weight) {
-            Some((object, (number, _), weight)) if *weight < mine => {
+        // The requester's own wait is among them.
+        let latest_of_light =
+            |(_, (_, round), weight): &&(_, (u64, u64), u32)| (*weight, Reverse(*round));
+        match second.iter().flatten().min_by_key(latest_of_light) {
+            Some((object, (number, _), _))
+                if !Arc::ptr_eq(object, w.object) || *number != w.number =>
+            {
                 make_victim(object, *number);
                 Cycle::Again
             }
