@@ -10,6 +10,7 @@ use crate::{Alter, Catalog, CatalogError, FullName, SchemaDef, TableCache, Table
 use base::{IndexId, TableId};
 use engine::Client;
 use mdl::{Mode, Namespace};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use sync::Deadline;
 
@@ -183,24 +184,16 @@ impl Catalog {
         (if_exists, temporary_only, orphans): (bool, bool, bool),
         deadline: Deadline,
     ) -> Result<Vec<String>, CatalogError> {
-        let (mut present, mut missing, mut own) = (Vec::new(), Vec::new(), Vec::new());
-        for full in names {
-            let (schema, name) = full;
-            if cache.temporary(schema, name).is_some() {
-                own.push(full);
-                continue;
-            }
-            let is_there = !temporary_only && {
-                cache.admit_change(schema, name)?;
-                self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
-                let handle = self.lock_table(client, cache, schema, name, deadline)?;
-                cache.definition(handle).is_some_and(|d| d.def.view.is_none())
-            };
-            match is_there {
-                true => present.push(full),
-                false => missing.push(format!("{schema}.{name}")),
-            }
+        let (own, others): (Vec<_>, Vec<_>) =
+            names.iter().partition(|(schema, name)| cache.temporary(schema, name).is_some());
+        let mut kinds = BTreeMap::new();
+        if !temporary_only {
+            others.iter().try_for_each(|(schema, name)| cache.admit_change(schema, name))?;
+            kinds = self.lock_in_order(client, cache, &others, deadline)?;
         }
+        let is_table = |full: &&FullName| kinds.get(full) == Some(&Some(false));
+        let (present, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_table);
+        let missing: Vec<String> = others.iter().map(|(s, n)| format!("{s}.{n}")).collect();
         match own.is_empty() {
             true if temporary_only => cache.explicit.in_branch.admit_without_table()?,
             true => {}
@@ -219,6 +212,25 @@ impl Catalog {
         cache.locked_dropped(client.slot(), &present);
         own.iter().try_for_each(|(schema, name)| cache.drop_temporary(client, schema, name))?;
         Ok(missing)
+    }
+
+    /// Locks names that go, in their order, so that two who drop the same ones do not wait for each other; whether each is a
+    /// view's, if it is anything's.
+    fn lock_in_order<'n>(
+        &self,
+        client: &Client,
+        cache: &mut TableCache,
+        names: &[&'n FullName],
+        deadline: Deadline,
+    ) -> Result<BTreeMap<&'n FullName, Option<bool>>, CatalogError> {
+        let mut kinds: BTreeMap<&FullName, _> = names.iter().map(|full| (*full, None)).collect();
+        for (full, kind) in &mut kinds {
+            let (schema, name) = *full;
+            self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
+            let handle = self.lock_table(client, cache, schema, name, deadline)?;
+            *kind = cache.definition(handle).map(|d| d.def.view.is_some());
+        }
+        Ok(kinds)
     }
 
     /// CREATE [OR REPLACE] VIEW and, with `must_exist`, ALTER VIEW.
@@ -266,11 +278,11 @@ impl Catalog {
         deadline: Deadline,
     ) -> Result<Vec<String>, CatalogError> {
         let (mut present, mut missing) = (Vec::new(), Vec::new());
+        let all: Vec<&FullName> = names.iter().collect();
+        let kinds = self.lock_in_order(client, cache, &all, deadline)?;
         for full in names {
             let (schema, name) = full;
-            self.lock_schema(client, cache, schema, Mode::IX, deadline)?;
-            let handle = self.lock_table(client, cache, schema, name, deadline)?;
-            match cache.definition(handle).map(|d| d.def.view.is_some()) {
+            match kinds.get(full).copied().flatten() {
                 Some(true) => present.push(full),
                 Some(false) => {
                     let (schema, name) = (schema.clone(), name.clone());

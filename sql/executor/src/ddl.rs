@@ -120,8 +120,13 @@ fn alter_database(
         collation_of(options.charset.as_deref(), options.collation.as_deref(), old.collation)?;
     let deadline = context.env.lock_deadline();
     let def = SchemaDef { name, collation };
-    catalog.alter_schema(context.client, context.tables, def, deadline)?;
-    Ok(Outcome { affected_rows: 1, ..Outcome::default() })
+    match catalog.alter_schema(context.client, context.tables, def, deadline) {
+        // It went while this one waited.
+        Err(CatalogError::UnknownDatabase(name)) => Err(DdlError::NoSuchDatabase(&name).into()),
+        other => {
+            other.map(|()| Outcome { affected_rows: 1, ..Outcome::default() }).map_err(Into::into)
+        }
+    }
 }
 
 fn rename_tables(
