@@ -216,7 +216,7 @@ impl Catalog {
 }
 
 impl TableCache {
-    /// Keeps others from changing accounts until the statement ends.
+    /// Keeps others from changing accounts, and from LOCK INSTANCE FOR BACKUP, until the statement ends.
     ///
     /// # Errors
     /// Those of waiting.
@@ -225,7 +225,7 @@ impl TableCache {
         slot: &SessionSlot,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        self.protect(slot, deadline)?;
+        self.protect_change(slot, deadline)?;
         let mdl = self.catalog.mdl();
         let object = mdl.intern(Namespace::AclCache, "", "");
         Ok(mdl.take(slot, &mut self.statement, &object, Mode::X, deadline)?)

@@ -310,6 +310,24 @@ impl TableCache {
         self.protect_files(slot, deadline)
     }
 
+    /// As [`TableCache::protect_files`], of what is written of a table besides its rows: FLUSH TABLES WITH READ LOCK waits
+    /// for it, too.
+    ///
+    /// # Errors
+    /// 1223, those of waiting.
+    pub fn protect_histograms(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
+        if self.explicit.read_lock {
+            return Err(CatalogError::ReadLocked);
+        }
+        let mdl = self.catalog.mdl();
+        mdl.take(slot, &mut self.statement, mdl.global(), Mode::IX, deadline)?;
+        self.protect_files(slot, deadline)
+    }
+
     /// LOCK INSTANCE FOR BACKUP waits for the end of the statement, which looks at a table or changes it as a whole.
     ///
     /// # Errors

@@ -123,7 +123,11 @@ fn report(
     let mode = if verb == MaintainVerb::Check { Mode::SNW } else { Mode::SR };
     let open = |context: &mut Context<'_>| -> Result<TableRef, SqlError> {
         let deadline = context.env.lock_deadline();
-        context.tables.protect_files(context.client.slot(), deadline)?;
+        let slot = context.client.slot();
+        match maintain.histogram {
+            Some(_) => context.tables.protect_histograms(slot, deadline)?,
+            None => context.tables.protect_files(slot, deadline)?,
+        }
         Ok(context.tables.open(context.client, schema, name, mode, deadline)?)
     };
     let opened = match verb {
