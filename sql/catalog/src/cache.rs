@@ -132,7 +132,7 @@ impl TableCache {
         if let Some(definition) = &h.definition {
             if definition.def.view.is_none() {
                 definition.open(self.catalog.engine())?;
-            } else if !matches!(mode, Mode::SR | Mode::SH | Mode::SW) {
+            } else if !matches!(mode, Mode::SR | Mode::SH | Mode::SW | Mode::SWLP) {
                 // Who asks for more than its rows asks for a table.
                 return Err(CatalogError::ViewChanged);
             }
@@ -161,13 +161,13 @@ impl TableCache {
                 None => return Ok(false),
             },
         };
-        if mode == Mode::SW || self.explicit.asks {
+        if mode.changes_rows() || self.explicit.asks {
             if self.is_own(table) {
                 self.explicit.in_branch.admit_temporary()?;
             } else {
                 let entry = &self.handles[handle].entry;
                 self.explicit.admit_again(&entry.schema, &entry.name, mode)?;
-                if mode == Mode::SW {
+                if mode.changes_rows() {
                     self.protect(slot, deadline)?;
                 }
             }

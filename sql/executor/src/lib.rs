@@ -171,6 +171,8 @@ impl Context<'_> {
             },
             rights: self.env.rights(),
             needs: Vec::new(),
+            read_mode: mdl::Mode::SR,
+            write_mode: mdl::Mode::SW,
             makes_view: false,
             variables: self.env,
             assigned: Vec::new(),

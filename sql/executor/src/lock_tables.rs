@@ -13,7 +13,7 @@ use catalog::{
 use mdl::Mode;
 use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
 use parser::print::quoted;
-use planner::PlanError;
+use planner::{PlanContext, PlanError};
 use std::collections::HashSet;
 
 /// Locks tables. The session has given back every lock it had.
@@ -126,7 +126,7 @@ fn expand_one(
     let how = (Alias::InView, Mode::SH);
     let table = context.tables.open_as(context.client, (&schema, &name), how.0, how.1, deadline)?;
     if context.tables.def(table).view.is_some() {
-        let below = below(&schema, &name, context)?;
+        let below = below((&schema, &name), Mode::SR, context)?;
         found.extend(below.into_iter().map(|(schema, name)| TableLock {
             schema,
             alias: name.clone(),
@@ -137,13 +137,13 @@ fn expand_one(
     Ok(())
 }
 
-/// What a view reads, directly or through others.
+/// What a view reads, directly or through others; all of that is locked by `mode`.
 ///
 /// # Errors
 /// 1356: it cannot be read.
 pub fn below(
-    schema: &str,
-    name: &str,
+    (schema, name): (&str, &str),
+    mode: Mode,
     context: &mut Context<'_>,
 ) -> Result<Vec<(String, String)>, SqlError> {
     let text = format!("SELECT * FROM {}.{}", quoted(schema), quoted(name));
@@ -151,7 +151,8 @@ pub fn below(
     let Ok(Statement::Query(query)) = parsed else {
         return Err(ExecError::ViewName(&text).into());
     };
-    let plan = planner::query::plan_query(&mut context.planning(), &query)?;
+    let mut planning = PlanContext { read_mode: mode, ..context.planning() };
+    let plan = planner::query::plan_query(&mut planning, &query)?;
     let names = plan.tables.iter().map(|(table, _)| {
         let def = context.tables.def(*table);
         (def.schema.clone(), def.name.clone())

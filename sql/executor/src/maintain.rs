@@ -155,7 +155,7 @@ fn report(
 /// CHECK of a view: whether what it reads is there.
 fn check_view(schema: &str, name: &str, context: &mut Context<'_>) -> Result<Report, SqlError> {
     let corrupt = ("error", "Corrupt".to_string());
-    match crate::lock_tables::below(schema, name, context) {
+    match crate::lock_tables::below((schema, name), Mode::SR, context) {
         Ok(_) => Ok(vec![("status", "OK".to_string())]),
         Err(error) if ends_statement(&error) => Err(error),
         Err(error) => Ok(vec![("Error", error.parts().2), corrupt]),

@@ -17,7 +17,6 @@ use crate::{
     explain, maintain, query, run_change, show,
 };
 use instrument::Counter;
-use mdl::Mode;
 use parser::ast::Statement;
 use parser::digest::Digest;
 use planner::Plan;
@@ -91,8 +90,8 @@ impl Prepared {
     pub fn touches(&self) -> (bool, bool) {
         let tables = &self.program.tables;
         // Who names a table again that it writes reads it, too.
-        let reads = tables.iter().any(|t| t.mode != Mode::SW || t.times > 1);
-        (reads, tables.iter().any(|t| t.mode == Mode::SW))
+        let reads = tables.iter().any(|t| !t.mode.changes_rows() || t.times > 1);
+        (reads, tables.iter().any(|t| t.mode.changes_rows()))
     }
 
     /// Hints of the statement set variables for the time of its run.

@@ -49,7 +49,7 @@ impl ProgramTable {
     fn of((table, mode): (TableRef, Mode), plan: &Plan, context: &Context<'_>) -> ProgramTable {
         let writes = match plan {
             Plan::Change(change) => change.targets.iter().any(|t| t.table == table),
-            _ => mode == Mode::SW,
+            _ => mode.changes_rows(),
         };
         let name = Arc::clone(context.tables.name_of(table));
         let times = context.tables.times_opened(table);

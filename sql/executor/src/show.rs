@@ -72,7 +72,7 @@ pub fn refuse_broken_view(show: &Show, context: &mut Context<'_>) -> Result<(), 
         return Ok(());
     }
     let schema = context.schema_of(table)?;
-    crate::lock_tables::below(&schema, &table.name, context).map(|_| ())
+    crate::lock_tables::below((&schema, &table.name), Mode::SH, context).map(|_| ())
 }
 
 /// Whether a name is a view's at the moment; a name that is not there is none.
@@ -178,7 +178,7 @@ fn create_view(name: &ObjectName, context: &mut Context<'_>) -> Result<Vec<TextR
     })?;
     let name = name.name.clone();
     if row.is_some()
-        && let Err(error) = crate::lock_tables::below(&schema, &name, context)
+        && let Err(error) = crate::lock_tables::below((&schema, &name), Mode::SH, context)
     {
         // It is shown all the same.
         let (number, _, text) = error.parts();

@@ -258,6 +258,13 @@ impl Mode {
         }
     }
 
+    /// Whether rows are going to change.
+    #[inline]
+    #[must_use]
+    pub const fn changes_rows(self) -> bool {
+        matches!(self, SW | SWLP)
+    }
+
     /// The modes of a namespace that slots suffice for.
     pub(crate) fn all_weak(namespace: Namespace) -> Modes {
         let weak = Self::ALL.into_iter().filter(|m| m.weak_in(namespace));

@@ -75,6 +75,10 @@ pub struct PlanContext<'a> {
     pub rights: &'a access::Rights,
     /// What the statement needs, as far as it has been resolved.
     pub needs: Vec<access::Need>,
+    /// How tables are locked whose rows the statement reads.
+    pub read_mode: mdl::Mode,
+    /// How those are that it changes.
+    pub write_mode: mdl::Mode,
     /// The query is that of a view that is made.
     pub makes_view: bool,
     /// EXPLAIN: outer references are noted (1276).
@@ -84,6 +88,13 @@ pub struct PlanContext<'a> {
 }
 
 impl PlanContext<'_> {
+    /// LOW_PRIORITY of a change: `LOCK TABLES ... READ` that waits goes first.
+    pub(crate) fn set_low_priority(&mut self, low: bool) {
+        if low {
+            self.write_mode = mdl::Mode::SWLP;
+        }
+    }
+
     /// Notes warning 1287: something that is written will not be understood for ever.
     pub(crate) fn deprecated(&mut self, text: &str) {
         self.warnings.push((1287, text.to_string()));

@@ -94,6 +94,7 @@ pub fn plan_update(
         limit: update.limit.as_ref(),
         ignore: update.ignore,
     };
+    context.set_low_priority(update.low_priority);
     let mut resolver = Resolver::new(context);
     let (block, assigned) =
         resolver.change(&written, |resolver| resolver.assignments(&update.assignments))?;
@@ -126,6 +127,7 @@ pub fn plan_delete(
         limit: delete.limit.as_ref(),
         ignore: delete.ignore,
     };
+    context.set_low_priority(delete.low_priority);
     let mut resolver = Resolver::new(context);
     let (block, leaves) = resolver.change(&written, |resolver| resolver.delete_targets(targets))?;
     resolver.plan_change(block, &written, What::Delete(&leaves))

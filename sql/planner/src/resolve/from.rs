@@ -135,8 +135,11 @@ impl Resolver<'_, '_> {
             });
         }
         let lock = self.lock_of(alias);
-        let writes = lock.is_some_and(|l| l.exclusive) || self.writing.includes(alias);
-        let mode = if writes { Mode::SW } else { Mode::SR };
+        let mode = match lock {
+            _ if self.writing.includes(alias) => self.context.write_mode,
+            Some(lock) if lock.exclusive => Mode::SW,
+            _ => self.context.read_mode,
+        };
         let named = match self.view_schemas.is_empty() {
             true => catalog::Alias::Named(alias),
             false => catalog::Alias::InView,

@@ -240,7 +240,9 @@ pub(super) fn target(
         true => None,
         false => context.need_table(None, name, privileges)?,
     };
-    let table = context.open(&insert.table, Mode::SW)?;
+    context.set_low_priority(insert.priority == ast::Priority::Low);
+    let mode = context.write_mode;
+    let table = context.open(&insert.table, mode)?;
     let def = context.tables.def(table);
     if def.view.is_some() {
         // As a table of FROM it is asked for again.
@@ -250,7 +252,7 @@ pub(super) fn target(
     let leaf = Leaf { need, ..target_leaf(def, table, &insert.table.name) };
     let named = def.columns.iter().enumerate().filter(|(_, c)| !c.hidden);
     let shown = named.map(|(position, c)| (c.name.clone(), position, c.is_listed())).collect();
-    let tables = vec![(table, Mode::SW)];
+    let tables = vec![(table, mode)];
     Ok(Target { table, leaf, shown, view: None, view_need: None, tables })
 }
 

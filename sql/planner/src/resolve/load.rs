@@ -91,7 +91,10 @@ fn as_insert(load: &ast::Load) -> ast::Insert {
     ast::Insert {
         hints: None,
         replace: load.on_duplicate == Some(true),
-        priority: ast::Priority::Normal,
+        priority: match load.priority.as_deref() {
+            Some("LOW_PRIORITY") => ast::Priority::Low,
+            _ => ast::Priority::Normal,
+        },
         // What comes from the client cannot be stopped: it is as with IGNORE.
         ignore: load.on_duplicate == Some(false) || load.local && load.on_duplicate.is_none(),
         table: load.table.clone(),

@@ -171,7 +171,7 @@ impl<'a, 'c> Resolver<'a, 'c> {
     fn note_table(&mut self, table: TableRef, mode: Mode) {
         match self.tables.iter_mut().find(|(t, _)| *t == table) {
             Some(known) => {
-                if mode == Mode::SW {
+                if mode.changes_rows() {
                     known.1 = mode;
                 }
             }

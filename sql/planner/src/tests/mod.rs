@@ -122,6 +122,8 @@ impl Fixture {
             deadline: deadline(),
             rights: access::Rights::of_server(),
             needs: Vec::new(),
+            read_mode: mdl::Mode::SR,
+            write_mode: mdl::Mode::SW,
             makes_view: false,
             explains: false,
             opens: false,
