@@ -8,7 +8,7 @@
 use crate::{CatalogError, FullName, InBranch, ReadOnly, TableCache};
 use engine::Client;
 use mdl::{Held, Mode, Namespace};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
 
@@ -24,6 +24,10 @@ pub struct TableLock {
     /// WRITE.
     pub write: bool,
 }
+
+/// Tables that foreign keys join to tables that LOCK TABLES locks by WRITE, and whether a change of these changes them:
+/// they are locked, too, so that no change waits, but no statement may name them.
+pub type Relatives = BTreeMap<FullName, bool>;
 
 /// How a statement names a table.
 #[derive(Debug, Clone, Copy)]
@@ -365,18 +369,19 @@ impl TableCache {
     }
 
     /// LOCK TABLES, once each; a view is named together with what lies below it. The session holds no
-    /// other lock by now. With `flush` nobody else writes or changes them, and views are refused.
+    /// other lock by now. With `flush` nobody else writes or changes them, and views are refused. There may be no
+    /// table of a relative's name.
     ///
     /// # Errors
     /// 1146, 1049, 1347, 1223, those of waiting; nothing is locked then.
     pub fn lock_tables(
         &mut self,
         client: &Client,
-        list: Vec<TableLock>,
+        (list, relatives): (Vec<TableLock>, &Relatives),
         flush: bool,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
-        let locked = self.lock_each(client, &list, flush, deadline);
+        let locked = self.lock_each(client, (&list, relatives), flush, deadline);
         if let Err(error) = locked {
             self.keep_none();
             let mdl = Arc::clone(self.catalog.mdl());
@@ -394,7 +399,7 @@ impl TableCache {
     fn lock_each(
         &mut self,
         client: &Client,
-        list: &[TableLock],
+        (list, relatives): (&[TableLock], &Relatives),
         flush: bool,
         deadline: Deadline,
     ) -> Result<(), CatalogError> {
@@ -415,20 +420,31 @@ impl TableCache {
             mdl.take(slot, held, mdl.backup_lock(), Mode::IX, deadline)?;
         }
         // In order of names, so that two of these do not wait for each other.
-        let mut names: Vec<_> = list.iter().map(|l| (&l.schema, &l.name, !l.write)).collect();
-        names.sort();
-        names.dedup_by_key(|(schema, name, _)| (*schema, *name));
-        for (schema, name, read) in names {
-            if !read || flush {
+        let mut names: BTreeMap<(&String, &String), (bool, bool)> = BTreeMap::new();
+        for l in list {
+            let (write, named) = names.entry((&l.schema, &l.name)).or_default();
+            (*write, *named) = (*write || l.write, true);
+        }
+        for ((schema, name), changes) in relatives {
+            names.entry((schema, name)).or_default().0 |= changes;
+        }
+        for ((schema, name), (write, named)) in names {
+            if write || flush {
                 let object = mdl.intern(Namespace::Schema, schema, "");
                 mdl.take(slot, &mut self.explicit.held, &object, Mode::IX, deadline)?;
             }
-            let mode = match (flush, read) {
+            let mode = match (flush, write) {
                 (true, _) => Mode::SNW,
-                (false, true) => Mode::SRO,
-                (false, false) => Mode::SNRW,
+                (false, false) => Mode::SRO,
+                (false, true) => Mode::SNRW,
             };
-            self.lock_one(client, schema, name, mode, deadline)?;
+            match named {
+                true => self.lock_one(client, schema, name, mode, deadline)?,
+                false => {
+                    let object = mdl.intern(Namespace::Table, schema, name);
+                    mdl.take(slot, &mut self.explicit.held, &object, mode, deadline)?;
+                }
+            }
         }
         Ok(())
     }

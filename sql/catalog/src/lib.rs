@@ -54,7 +54,7 @@ pub use definition::Definition;
 pub use dictionary::{Catalog, ReadOnly, system_tables};
 pub use entry::NameEntry;
 pub use error::CatalogError;
-pub use explicit_locks::{Alias, NamedTable, TableLock};
+pub use explicit_locks::{Alias, NamedTable, Relatives, TableLock};
 pub use foreign::{ForeignKeyDef, Referential, Renames};
 pub use handle::RowTimer;
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};

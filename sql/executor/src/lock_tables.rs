@@ -3,18 +3,28 @@
 //! 1. A view is locked with every view and table below it. It is looked into before anything is locked,
 //!    and again afterwards: if it has changed in between, the locks are given back and all begins anew.
 //! 2. Temporary and virtual tables are not locked; naming them locks the session out of the others.
+//! 3. Tables that foreign keys join to one that is locked by WRITE are locked with it: by WRITE what a change of its rows
+//!    may change, by READ what it looks into.
 
 use crate::ExecError;
 use crate::turns::in_turns;
 use crate::{Context, SqlError};
 use catalog::{
-    Alias, CatalogError, INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, TableLock, virtual_schema,
+    Alias, CatalogError, FullName, INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Referential, Relatives,
+    TableLock, TableRef, virtual_schema,
 };
 use mdl::Mode;
 use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
 use parser::print::quoted;
 use planner::{PlanContext, PlanError};
 use std::collections::HashSet;
+
+/// What LOCK TABLES locks.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Wanted {
+    tables: Vec<TableLock>,
+    relatives: Relatives,
+}
 
 /// Locks tables. The session has given back every lock it had.
 ///
@@ -36,7 +46,9 @@ pub fn lock_tables(
     in_turns(wait, context, |context| {
         loop {
             let wanted = expand(list, context)?;
-            lock(wanted.clone(), false, context)?;
+            let deadline = context.env.lock_deadline();
+            let locks = (wanted.tables.clone(), &wanted.relatives);
+            context.tables.lock_tables(context.client, locks, false, deadline)?;
             if expand(list, context)? == wanted {
                 return Ok(());
             }
@@ -56,7 +68,11 @@ pub fn flush_and_lock(names: &[ObjectName], context: &mut Context<'_>) -> Result
         let (schema, name) = (context.schema_of(name)?, name.name.clone());
         list.push(TableLock { schema, alias: name.clone(), name, write: false });
     }
-    in_turns(None, context, |context| lock(list.clone(), true, context))
+    in_turns(None, context, |context| {
+        let deadline = context.env.lock_deadline();
+        let locks = (list.clone(), &Relatives::new());
+        Ok(context.tables.lock_tables(context.client, locks, true, deadline)?)
+    })
 }
 
 /// FLUSH TABLES [t, ...]: whoever uses the tables next opens them anew.
@@ -80,18 +96,63 @@ pub fn admit_flush(names: &[ObjectName], context: &mut Context<'_>) -> Result<()
     Ok(context.tables.admit_flush(&names)?)
 }
 
-fn lock(list: Vec<TableLock>, flush: bool, context: &mut Context<'_>) -> Result<(), SqlError> {
-    let deadline = context.env.lock_deadline();
-    Ok(context.tables.lock_tables(context.client, list, flush, deadline)?)
+/// The tables to lock, with what lies below views, and their relatives. What is locked to find them is given back.
+fn expand(list: &[LockTable], context: &mut Context<'_>) -> Result<Wanted, SqlError> {
+    let mut found = Wanted::default();
+    let mark = context.tables.mark();
+    let looked = list.iter().try_for_each(|one| expand_one(one, context, &mut found.tables));
+    let related = looked.and_then(|()| relatives(&found.tables, context));
+    context.tables.release_since(context.client.slot(), mark);
+    found.relatives = related?;
+    Ok(found)
 }
 
-/// The tables to lock, with what lies below views. What is locked to find them is given back.
-fn expand(list: &[LockTable], context: &mut Context<'_>) -> Result<Vec<TableLock>, SqlError> {
-    let mut found = Vec::new();
-    let mark = context.tables.mark();
-    let looked = list.iter().try_for_each(|one| expand_one(one, context, &mut found));
-    context.tables.release_since(context.client.slot(), mark);
-    looked.map(|()| found)
+/// What changes of the tables that are locked by WRITE look into or change by foreign keys.
+fn relatives(list: &[TableLock], context: &mut Context<'_>) -> Result<Relatives, SqlError> {
+    let mut found = Relatives::new();
+    let written = list.iter().filter(|l| l.write);
+    // Names of parents, and whether their rows may be deleted and updated.
+    let mut to_follow: Vec<(FullName, bool, bool)> =
+        written.map(|l| ((l.schema.clone(), l.name.clone()), true, true)).collect();
+    for (name, ..) in &to_follow {
+        let Some(table) = look_at(name, context)? else { continue };
+        let parents = context.tables.def(table).parents();
+        found.extend(parents.into_iter().map(|parent| (parent, false)));
+    }
+    let mut followed: HashSet<(FullName, bool, bool)> = HashSet::new();
+    while let Some(parent) = to_follow.pop() {
+        if !followed.insert(parent.clone()) {
+            continue;
+        }
+        let (parent, deletes, updates) = parent;
+        let Some(table) = look_at(&parent, context)? else { continue };
+        for child in context.tables.children(table).to_vec() {
+            let Some(table) = look_at(&child, context)? else { continue };
+            let (mut deleted, mut updated) = (false, false);
+            for key in context.tables.def(table).referring(&parent) {
+                let cascades = key.action(true) == Referential::Cascade;
+                deleted |= deletes && cascades;
+                updated |= deletes && key.action(true).changes() && !cascades;
+                updated |= updates && key.action(false).changes();
+            }
+            let changes = deleted || updated;
+            *found.entry(child.clone()).or_default() |= changes;
+            if changes {
+                to_follow.push((child, deleted, updated));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Opens a table, if there is one, to look at its definition.
+fn look_at(
+    (schema, name): &FullName,
+    context: &mut Context<'_>,
+) -> Result<Option<TableRef>, SqlError> {
+    let deadline = context.env.lock_deadline();
+    let slot = context.client.slot();
+    Ok(context.tables.open_relative(slot, (schema, name), Mode::SH, deadline)?)
 }
 
 fn expand_one(
