@@ -9,10 +9,9 @@
 
 use crate::core::Core;
 use crate::registry::Registry;
-use catalog::CatalogError;
+use catalog::{CatalogError, FullName};
 use executor::SqlError;
 use mdl::{Blame, Blocker, LockRow, MdlError, Mode, Namespace, Status};
-use parser::ast::ObjectName;
 use std::collections::HashSet;
 use std::time::Duration;
 use sync::waits::Suspicion;
@@ -58,23 +57,21 @@ impl User {
 }
 
 impl Core {
-    /// Waits until nobody uses the tables any more who does now; none are all. As long as for locks, if no deadline is given.
+    /// Waits until nobody uses the tables any more who does now; no names are all, and a view is no table. As long as for
+    /// locks, if no deadline is given.
     ///
     /// # Errors
-    /// 1046 of a name without schema, 1205, 1213, 1317.
+    /// 1205, 1213, 1317.
     pub fn wait_for_users(
         &mut self,
-        tables: &[ObjectName],
+        names: &[FullName],
         deadline: Option<Deadline>,
     ) -> Result<(), SqlError> {
-        let names = {
-            let context = self.context();
-            let full = |name: &ObjectName| Ok((context.schema_of(name)?, name.name.clone()));
-            tables.iter().map(full).collect::<Result<Vec<_>, SqlError>>()?
-        };
+        let catalog = &self.env.server.catalog;
         let is_meant = |l: &LockRow| {
-            names.is_empty()
-                || names.iter().any(|(schema, name)| (schema, name) == (&l.schema, &l.name))
+            let is_named = names.is_empty()
+                || names.iter().any(|(schema, name)| (schema, name) == (&l.schema, &l.name));
+            is_named && catalog.is_view(&l.schema, &l.name) != Some(true)
         };
         let registry = &self.env.server.registry;
         let locks = granted(self).into_iter().filter(is_meant);

@@ -7,9 +7,10 @@
 use crate::core::Core;
 use crate::errors::{self, SessionError};
 use crate::process::QueryLog;
+use catalog::FullName;
 use executor::SqlError;
 use instrument::{Counter, count};
-use parser::ast::{DdlWait, Flush, FlushTarget, LockKind, LockTable, ObjectName};
+use parser::ast::{DdlWait, Flush, FlushTarget, LockKind, LockTable};
 use sync::Deadline;
 
 impl Core {
@@ -66,25 +67,30 @@ impl Core {
                 self.flush_other(target);
                 continue;
             };
-            if tables.is_empty() {
+            let names = executor::flushed_names(tables, &mut self.context())?;
+            if *for_export {
+                return Err(errors::unsupported("FLUSH TABLES FOR EXPORT"));
+            }
+            if names.is_empty() {
                 count(Counter::FlushCommands, 1);
             }
-            if !for_export {
-                executor::flush_handles(tables, &mut self.context())?;
-            }
-            match (read_lock, for_export) {
-                (_, true) => return Err(errors::unsupported("FLUSH TABLES FOR EXPORT")),
-                (true, false) => self.flush_with_read_lock(tables)?,
-                (false, false) => {
-                    self.commit_work()?;
-                    match self.tables.tables_are_locked() {
-                        true => executor::admit_flush(tables, &mut self.context())?,
-                        false => self.wait_for_users(tables, None)?,
-                    }
-                }
+            match read_lock {
+                true => self.flush_with_read_lock(&names)?,
+                false => self.flush_tables(&names)?,
             }
         }
         Ok(())
+    }
+
+    /// FLUSH TABLES without a lock: what is refused closes nothing.
+    fn flush_tables(&mut self, names: &[FullName]) -> Result<(), SqlError> {
+        self.commit_work()?;
+        let locked = self.tables.tables_are_locked();
+        if locked {
+            self.tables.admit_flush(names)?;
+        }
+        self.tables.flush_handles(names);
+        if locked { Ok(()) } else { self.wait_for_users(names, None) }
     }
 
     fn flush_other(&mut self, target: &FlushTarget) {
@@ -103,15 +109,16 @@ impl Core {
         }
     }
 
-    fn flush_with_read_lock(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
+    fn flush_with_read_lock(&mut self, names: &[FullName]) -> Result<(), SqlError> {
         if self.tables.tables_are_locked() {
             return Err(SessionError::LockedOrInTransaction.into());
         }
         self.commit_work()?;
-        if !tables.is_empty() {
-            executor::flush_and_lock(tables, &mut self.context())?;
+        self.tables.flush_handles(names);
+        if !names.is_empty() {
+            executor::flush_and_lock(names, &mut self.context())?;
             let limit = executor::Environment::patience(&self.env, None).limit;
-            let used = self.wait_for_users(tables, limit.map(Deadline::after));
+            let used = self.wait_for_users(names, limit.map(Deadline::after));
             if used.is_err() {
                 self.tables.unlock_tables(self.client.slot());
             }

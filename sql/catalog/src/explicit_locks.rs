@@ -241,8 +241,16 @@ impl TableCache {
     pub fn admit_flush(&mut self, names: &[FullName]) -> Result<(), CatalogError> {
         let locked = self.explicit.tables.iter();
         let all = || locked.map(|l| (l.what.schema.clone(), l.what.name.clone())).collect();
-        let names: Vec<FullName> = if names.is_empty() { all() } else { names.to_vec() };
-        names.iter().try_for_each(|(schema, name)| self.admit_change(schema, name))
+        let flushed: Vec<FullName> = if names.is_empty() { all() } else { names.to_vec() };
+        for (schema, name) in &flushed {
+            // A view is locked, but it is not open.
+            match self.catalog.is_view(schema, name) == Some(true) {
+                true if names.is_empty() => {}
+                true => return Err(CatalogError::TableNotLocked(name.clone())),
+                false => self.admit_change(schema, name)?,
+            }
+        }
+        Ok(())
     }
 
     /// The right to write until the statement ends: FLUSH TABLES WITH READ LOCK waits for it, and a READ ONLY

@@ -51,7 +51,7 @@ pub use damage::named;
 pub use error::ExecError;
 pub use expr::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
 pub use insert::load::local_disabled;
-pub use lock_tables::{admit_flush, flush_and_lock, flush_handles, lock_tables};
+pub use lock_tables::{flush_and_lock, flushed_names, lock_tables};
 pub use planner::parameters::{Parameter, ParameterType};
 pub use planner::plan::{KeyFlags, ResultColumn};
 pub use prepared::{Prepared, execute, prepare, prepare_open};

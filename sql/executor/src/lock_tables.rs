@@ -57,43 +57,50 @@ pub fn lock_tables(
     })
 }
 
+/// The tables that FLUSH TABLES names: each once, and none of information_schema.
+///
+/// # Errors
+/// 1046, 1044, 1066.
+pub fn flushed_names(
+    names: &[ObjectName],
+    context: &mut Context<'_>,
+) -> Result<Vec<FullName>, SqlError> {
+    let (mut found, mut before) = (Vec::new(), HashSet::new());
+    for name in names {
+        let full = (context.schema_of(name)?, name.name.clone());
+        if virtual_schema(&full.0) == Some(INFORMATION_SCHEMA) {
+            return Err(crate::views::denied_schema(INFORMATION_SCHEMA, context));
+        }
+        if !before.insert(full.clone()) {
+            return Err(PlanError::NotUniqueTable(&full.1).into());
+        }
+        found.push(full);
+    }
+    Ok(found)
+}
+
 /// FLUSH TABLES t, ... WITH READ LOCK: waits until nobody writes the tables, and locks them for reading. Who reads them
-/// in a statement is waited for afterwards.
+/// in a statement is waited for afterwards. Tables that nobody stores need no lock.
 ///
 /// # Errors
 /// 1146, 1347 for a view, those of waiting.
-pub fn flush_and_lock(names: &[ObjectName], context: &mut Context<'_>) -> Result<(), SqlError> {
+pub fn flush_and_lock(names: &[FullName], context: &mut Context<'_>) -> Result<(), SqlError> {
     let mut list = Vec::new();
-    for name in names {
-        let (schema, name) = (context.schema_of(name)?, name.name.clone());
-        list.push(TableLock { schema, alias: name.clone(), name, write: false });
+    for (schema, name) in names {
+        let (schema, name) = (schema.clone(), name.clone());
+        match context.tables.catalog().virtual_table(&schema, &name)? {
+            Some(made) if made.is_view() => {
+                return Err(CatalogError::NotBaseTable { schema, name }.into());
+            }
+            Some(_) => {}
+            None => list.push(TableLock { schema, alias: name.clone(), name, write: false }),
+        }
     }
     in_turns(None, context, |context| {
         let deadline = context.env.lock_deadline();
         let locks = (list.clone(), &Relatives::new());
         Ok(context.tables.lock_tables(context.client, locks, true, deadline)?)
     })
-}
-
-/// FLUSH TABLES [t, ...]: whoever uses the tables next opens them anew.
-///
-/// # Errors
-/// 1046.
-pub fn flush_handles(names: &[ObjectName], context: &mut Context<'_>) -> Result<(), SqlError> {
-    let full = |name: &ObjectName| Ok((context.schema_of(name)?, name.name.clone()));
-    let names = names.iter().map(full).collect::<Result<Vec<_>, SqlError>>()?;
-    context.tables.flush_handles(&names);
-    Ok(())
-}
-
-/// FLUSH TABLES [t, ...] without a lock, while LOCK TABLES is in force.
-///
-/// # Errors
-/// 1100, 1099.
-pub fn admit_flush(names: &[ObjectName], context: &mut Context<'_>) -> Result<(), SqlError> {
-    let full = |name: &ObjectName| Ok((context.schema_of(name)?, name.name.clone()));
-    let names = names.iter().map(full).collect::<Result<Vec<_>, SqlError>>()?;
-    Ok(context.tables.admit_flush(&names)?)
 }
 
 /// The tables to lock, with what lies below views, and their relatives. What is locked to find them is given back.
