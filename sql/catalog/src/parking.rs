@@ -15,6 +15,7 @@ use crate::handle::Handle;
 use crate::open::OpenHandles;
 use crate::{Catalog, CatalogError, FullName};
 use instrument::Counter;
+use mdl::Mode;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub(crate) struct Parking {
     pub round: u64,
     /// The last round of the statement before.
     ended: u64,
+    /// `ended` of a statement that is planned again for what it has learned of its parameters: it has counted its hits.
+    again: u64,
     /// There is something to do when the statement ends.
     pub is_due: bool,
     instance: usize,
@@ -56,6 +59,7 @@ impl Parking {
         Parking {
             round: 1,
             ended: 0,
+            again: u64::MAX,
             is_due: false,
             instance: 0,
             counts: false,
@@ -76,6 +80,10 @@ impl Parking {
         self.round += 1;
     }
 
+    fn count_hit(&self) {
+        instrument::count(Counter::TableOpenCacheHits, u64::from(self.again != self.ended));
+    }
+
     fn uses(&self, handle: &Handle) -> bool {
         handle.round > self.ended || (handle.hit == 0 && handle.opened > 0)
     }
@@ -94,6 +102,11 @@ impl TableCache {
     /// The statement is going to open its tables again: what it has opened so far it does not use.
     pub fn begin_round(&mut self) {
         self.parking.round += 1;
+    }
+
+    /// The statement is planned again before it has run: the tables that it has opened it does not count as hits once more.
+    pub fn plan_again(&mut self) {
+        self.parking.again = self.parking.ended;
     }
 
     pub(crate) fn add_handle(&mut self, entry: Arc<NameEntry>) -> usize {
@@ -158,7 +171,7 @@ impl TableCache {
         }
         h.uses = (round, if h.uses.0 == round { h.uses.1 + 1 } else { 1 });
         if h.uses.1 <= h.opened {
-            instrument::count(Counter::TableOpenCacheHits, 1);
+            self.parking.count_hit();
             return Ok(());
         }
         let open = Arc::clone(&self.catalog.names().open);
@@ -166,7 +179,7 @@ impl TableCache {
         if !self.parking.local && open.take(self.parking.instance, &h.entry, h.version) {
             h.opened += 1;
             self.parking.opened.push(handle);
-            instrument::count(Counter::TableOpenCacheHits, 1);
+            self.parking.count_hit();
             return Ok(());
         }
         instrument::count(Counter::TableOpenCacheMisses, 1);
@@ -179,6 +192,10 @@ impl TableCache {
             }
         }
         self.close_oldest(&open);
+        if self.explicit.held.covers(&self.handles[handle].entry.object, Mode::SR) {
+            // DDL or FLUSH closed what LOCK TABLES had opened.
+            self.keep(handle);
+        }
         Ok(())
     }
 

@@ -235,6 +235,7 @@ pub fn prepare_open(
             return Ok(Prepared::of(made.digested(digest)));
         }
         known = made.parameters;
+        context.tables.plan_again();
     }
     let made = Program::compile(&statement, context, Open::with(Parameters::of(known)))?;
     Ok(Prepared::of(made.digested(digest)))

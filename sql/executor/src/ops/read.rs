@@ -19,9 +19,10 @@ use std::sync::Arc;
 use value::RowLayout;
 
 /// Counts the use of a virtual table: `performance_schema`'s have locks of their own in MySQL. The tables that SHOW
-/// STATUS reads are left out, since it does not count itself.
+/// STATUS reads are left out, since it does not count itself, and so is what SHOW alone reads.
 fn count_use(table: &catalog::TableDef) {
-    if table.schema == catalog::PERFORMANCE_SCHEMA && !table.name.ends_with("_status") {
+    let is_shown = table.name.ends_with("_status") || table.name.starts_with('#');
+    if table.schema == catalog::PERFORMANCE_SCHEMA && !is_shown {
         count(Counter::HandlerExternalLock, 2);
         count(Counter::TableLocksImmediate, 1);
         count(Counter::TableOpenCacheHits, 1);
