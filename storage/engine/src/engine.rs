@@ -387,17 +387,22 @@ impl Engine {
 
     /// Makes a tablespace of an id that was never given before.
     pub(crate) fn create_space(&self, id: SpaceId) -> Result<Arc<Tablespace>> {
-        // No orphan of this id is looked for meanwhile.
-        let mut made = self.recovery.made.lock();
-        if let Some(made) = &mut *made {
-            // A crash may have left a file and lost that its id was given: such a file is an orphan.
-            self.remove_file(id)?;
-            made.insert(id);
-        }
-        let ts = self.pool.create_tablespace(id, &space_name(id))?;
-        drop(made);
+        let ts = self.create_file(id)?;
         self.spaces.add(Arc::clone(&ts));
         Ok(ts)
+    }
+
+    fn create_file(&self, id: SpaceId) -> Result<Arc<Tablespace>> {
+        // No orphan of this id is looked for meanwhile; once they are gone, nobody waits for the file of another table.
+        let mut made = self.recovery.made.lock();
+        let Some(ids) = &mut *made else {
+            drop(made);
+            return self.pool.create_tablespace(id, &space_name(id));
+        };
+        // A crash may have left a file and lost that its id was given: such a file is an orphan.
+        self.remove_file(id)?;
+        ids.insert(id);
+        self.pool.create_tablespace(id, &space_name(id))
     }
 
     /// Removes a tablespace and its file, if they are there.
