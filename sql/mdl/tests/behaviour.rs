@@ -3,7 +3,8 @@
 
 mod support;
 
-use mdl::{Held, MdlError, Mode, Namespace, Status};
+use mdl::{Held, MdlError, Mode, Namespace, Object, Status};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::{Rig, soon};
 use sync::{Deadline, KILL_QUERY};
@@ -67,36 +68,60 @@ fn every_request_against_every_grant() {
     }
 }
 
-#[test]
-fn every_request_against_every_pending_request() {
-    let rig = Rig::new();
+/// Every request against every pending one that some grant tells apart; how many these are.
+fn against_pending(rig: &Rig, t: &Arc<Object>, modes: &[Mode], matrices: [&[&str]; 2]) -> usize {
+    let [by_grant, by_request] = matrices;
     let (holder, waiter, asker) = (rig.session(), rig.session(), rig.session());
-    let t = rig.mdl.intern(Namespace::Table, "test", "t");
     let mut tried = 0;
-    for (p, pending) in OBJECT_MODES.into_iter().enumerate() {
-        for (r, request) in OBJECT_MODES.into_iter().enumerate() {
+    for (p, &pending) in modes.iter().enumerate() {
+        for (r, &request) in modes.iter().enumerate() {
             // Some grant that makes `pending` wait and lets `request` through.
-            let found = (0..10).find(|&g| !allows(&GRANTED, p, g) && allows(&GRANTED, r, g));
-            let Some(g) = found else { continue };
+            let tells = |g: &usize| !allows(by_grant, p, *g) && allows(by_grant, r, *g);
+            let Some(g) = (0..modes.len()).find(tells) else { continue };
             tried += 1;
-            rig.lock(&holder, &t, OBJECT_MODES[g]);
+            rig.lock(&holder, t, modes[g]);
             std::thread::scope(|s| {
                 s.spawn(|| {
-                    rig.lock(&waiter, &t, pending);
-                    rig.mdl.release(&waiter, &t, pending);
+                    rig.lock(&waiter, t, pending);
+                    rig.mdl.release(&waiter, t, pending);
                 });
                 rig.until_pending(1);
-                let got = rig.try_lock(&asker, &t, request);
-                assert_eq!(got, allows(&PENDING, r, p), "{request:?} against pending {pending:?}");
+                let got = rig.try_lock(&asker, t, request);
+                assert_eq!(
+                    got,
+                    allows(by_request, r, p),
+                    "{request:?} against pending {pending:?}"
+                );
                 if got {
-                    rig.mdl.release(&asker, &t, request);
+                    rig.mdl.release(&asker, t, request);
                 }
-                rig.mdl.release(&holder, &t, OBJECT_MODES[g]);
+                rig.mdl.release(&holder, t, modes[g]);
             });
             assert!(rig.mdl.locks().is_empty());
         }
     }
+    tried
+}
+
+#[test]
+fn every_request_against_every_pending_request() {
+    let rig = Rig::new();
+    let t = rig.mdl.intern(Namespace::Table, "test", "t");
+    let tried = against_pending(&rig, &t, &OBJECT_MODES, [&GRANTED, &PENDING]);
     assert_eq!(tried, 50, "the other pairs have no grant that tells them apart");
+}
+
+/// 3.3: IX queues behind S and X, S behind X, X behind nobody.
+#[test]
+fn requests_for_scopes_against_pending_ones() {
+    const BY_GRANT: [&str; 3] = ["+--", "-+-", "---"];
+    const BY_REQUEST: [&str; 3] = ["+--", "++-", "+++"];
+    let rig = Rig::new();
+    let schema = rig.mdl.intern(Namespace::Schema, "test", "");
+    for scope in [rig.mdl.global().clone(), schema, rig.mdl.commit().clone()] {
+        let tried = against_pending(&rig, &scope, &[IX, S, X], [&BY_GRANT, &BY_REQUEST]);
+        assert_eq!(tried, 4, "X goes only where nobody waits, and with IX pending nobody gets IX");
+    }
 }
 
 #[test]
@@ -490,6 +515,39 @@ fn unused_names_are_forgotten_and_used_ones_are_not() {
     assert_eq!((&*fresh.name().schema, fresh.namespace()), ("fresh", Namespace::Schema));
     rig.lock(&s, &fresh, IX);
     assert!(!rig.try_lock(&other, &fresh, X));
+}
+
+/// Look-up against deletion: names are forgotten all the time while others ask for them, lock them and drop their handles. A
+/// name has one object as long as somebody has that, or a lock of it alone.
+#[test]
+fn a_name_that_is_forgotten_beside_who_asks_for_it_is_locked_by_one() {
+    const ROUNDS: usize = 1_000;
+    let rig = Rig::new();
+    let inside = [0, 1].map(|_| stdx::SharedAtomic::<u64, { stdx::class::OTHER }>::new(0));
+    let user = |mode: Mode| {
+        let (rig, inside) = (&rig, &inside);
+        move || {
+            let s = rig.session();
+            for round in 0..ROUNDS {
+                let n = round % 2;
+                let name = || rig.mdl.intern(Namespace::Table, "test", ["a", "b"][n]);
+                rig.lock(&s, &name(), mode);
+                let alone = inside[n].fetch_add(u64::from(mode == X), stdx::Ordering::SeqCst);
+                assert_eq!(alone, 0, "{mode:?} while another has X");
+                inside[n].fetch_sub(u64::from(mode == X), stdx::Ordering::SeqCst);
+                rig.mdl.release(&s, &name(), mode);
+            }
+        }
+    };
+    let mut forgotten = 0;
+    std::thread::scope(|s| {
+        let users = [X, X, SR].map(|mode| s.spawn(user(mode)));
+        while users.iter().any(|user| !user.is_finished()) {
+            forgotten += rig.mdl.sweep();
+            std::thread::yield_now();
+        }
+    });
+    assert!(forgotten > 0 && rig.mdl.locks().is_empty(), "{forgotten} were forgotten");
 }
 
 #[test]

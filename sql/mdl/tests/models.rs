@@ -286,3 +286,27 @@ fn a_deadlock_of_user_level_locks_has_one_victim() {
         assert!(rig.mdl.locks().is_empty() && rig.mdl.waits().edges().is_empty());
     });
 }
+
+/// A name is forgotten while somebody asks for it: who has it, or a lock of it alone, and who comes later have one object.
+#[test]
+fn a_name_that_is_forgotten_beside_who_asks_for_it_is_one() {
+    explore(1, || {
+        let (rig, a, b) = rig();
+        let name = |rig: &Rig| rig.mdl.intern(Namespace::Table, "test", "u");
+        drop(name(&rig));
+        let reader = {
+            let rig = Arc::clone(&rig);
+            thread::spawn(move || {
+                rig.mdl.acquire(&a, &name(&rig), Mode::SR, Deadline::Never).unwrap();
+                rig.read();
+                rig.mdl.release(&a, &name(&rig), Mode::SR);
+            })
+        };
+        rig.mdl.sweep();
+        rig.mdl.acquire(&b, &name(&rig), Mode::X, Deadline::Never).unwrap();
+        rig.change();
+        rig.mdl.release(&b, &name(&rig), Mode::X);
+        reader.join().unwrap();
+        assert!(rig.mdl.locks().is_empty());
+    });
+}
