@@ -113,6 +113,11 @@ fn a_table_is_opened_as_often_as_a_statement_names_it() {
     session.ask("FLUSH TABLES d.t1");
     assert_eq!(costs(&mut other, &["EXECUTE p"])[1], 1);
     assert_eq!(status(&mut other, "Com_stmt_reprepare"), 2);
+    // A session's figures begin anew; those of all do not.
+    let all = |server: &Server| server.sql("SHOW GLOBAL STATUS LIKE 'Table_open_cache_misses'");
+    let before = all(&server);
+    other.ask("FLUSH STATUS");
+    assert_eq!((counted(&mut other), all(&server)), ([0, 0, 0], before));
 }
 
 #[test]
