@@ -103,3 +103,24 @@ fn stronger_covers_weaker() {
     assert_eq!((Namespace::from_u8(0), Namespace::from_u8(15)), (None, None));
     assert_eq!((Mode::from_u8(0), Mode::from_u8(11), Mode::from_u8(12)), (None, Some(IX), None));
 }
+
+#[test]
+fn the_documentation_says_of_each_namespace_whether_it_is_active() {
+    let lines = include_str!("../../../../docs/locking.md").lines();
+    let section = lines.skip_while(|l| *l != "## Namespaces").skip(1);
+    let rows = section.take_while(|l| !l.starts_with("## ")).filter_map(|l| l.strip_prefix("| "));
+    let listed: Vec<(&str, &str)> =
+        rows.filter_map(|l| l.strip_suffix(" |")?.split_once(" | ")).collect();
+    let state = |name: &str| {
+        let row = listed.iter().find(|(names, _)| names.split(", ").any(|n| n == name));
+        row.unwrap_or_else(|| panic!("{name} is not listed")).1.rsplit(" | ").next()
+    };
+    let others = ["LOCKING SERVICE", "SRID", "COLUMN STATISTICS", "RESOURCE GROUPS"];
+    for name in NAMESPACES.map(Namespace::object_type).into_iter().chain(others) {
+        let state = state(name).unwrap_or_default();
+        assert!(
+            state == "active" || state.starts_with("with ") || state.starts_with("when "),
+            "{name}"
+        );
+    }
+}
