@@ -33,6 +33,7 @@ impl Env {
     /// SET ROLE.
     pub(crate) fn activate_roles(&mut self, accounts: &Accounts, roles: BTreeSet<AccountName>) {
         self.login.rights.activate(accounts, roles);
+        self.login.rights.use_schema(self.database.as_deref());
         self.login.rights_state = self.login.rights_state.wrapping_add(1);
     }
 

@@ -144,10 +144,13 @@ impl Privileges {
         self.each().map(|(_, name)| name)
     }
 
-    /// Their names as messages list them.
+    /// Their names as messages list them: GRANT before REFERENCES.
     pub fn listed(self) -> String {
-        let name = |(set, name)| if set == Privileges::GRANT { "GRANT" } else { name };
-        self.each().map(name).collect::<Vec<_>>().join(", ")
+        let before = Privileges(Self::REFERENCES.0 - 1);
+        let grant = self.has(Self::GRANT).then_some("GRANT");
+        let (head, tail) = (self & before, self & !(before | Self::GRANT));
+        let names: Vec<_> = head.names().chain(grant).chain(tail.names()).collect();
+        names.join(", ")
     }
 
     /// As a SET column writes them.
@@ -253,6 +256,8 @@ mod tests {
         let set = Privileges::GRANT | Privileges::UPDATE | Privileges::SELECT;
         assert_eq!(set.names().collect::<Vec<_>>(), ["SELECT", "UPDATE", "GRANT OPTION"]);
         assert_eq!(set.as_set(), "Select,Update,Grant");
+        assert_eq!(set.listed(), "SELECT, UPDATE, GRANT");
+        assert_eq!((set | Privileges::INDEX).listed(), "SELECT, UPDATE, GRANT, INDEX");
         assert_eq!(Privileges::ALL.names().count(), 30);
         assert_eq!(Privileges::of_bits(u64::MAX), Privileges::ALL | Privileges::GRANT);
         assert_eq!(

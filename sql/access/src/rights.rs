@@ -47,9 +47,9 @@ pub struct Rights {
     /// Global privileges of the account as at the connect.
     at_connect: Privileges,
     global: Privileges,
-    /// The current schema, with its privileges as at its USE.
+    /// The current schema, with what was granted of it as at its USE.
     current: Option<(String, Privileges)>,
-    /// Everything may be done everywhere.
+    /// All static privileges but GRANT OPTION are there, everywhere.
     everything: bool,
     /// It may, whatever the accounts say.
     unlimited: bool,
@@ -117,10 +117,15 @@ impl Rights {
         self.version
     }
 
-    /// Whether everything may be done: nothing needs to be asked.
+    /// Whether tables have nothing that may not be done: no plan needs to ask. GRANT OPTION and dynamic privileges are asked for.
     #[inline]
     pub fn are_all(&self) -> bool {
         self.everything
+    }
+
+    /// Whether it may do anything, whatever the accounts say.
+    pub fn are_unlimited(&self) -> bool {
+        self.unlimited
     }
 
     /// Takes another version.
@@ -165,8 +170,7 @@ impl Rights {
 
     /// Another schema is the current one.
     pub fn use_schema(&mut self, schema: Option<&str>) {
-        self.current = None;
-        self.current = schema.map(|schema| (schema.to_string(), self.of_schema(schema)));
+        self.current = schema.map(|schema| (schema.to_string(), self.granted_in(schema)));
     }
 
     /// Global privileges.
@@ -195,18 +199,20 @@ impl Rights {
         if self.everything {
             return self.global;
         }
-        match &self.current {
+        let granted = match &self.current {
             Some((current, privileges)) if current == schema => *privileges,
-            _ => self.of_schema_now(schema),
-        }
+            _ => self.granted_in(schema),
+        };
+        self.global_in(schema) | granted
     }
 
-    fn of_schema_now(&self, schema: &str) -> Privileges {
+    /// What is granted of the schema itself.
+    fn granted_in(&self, schema: &str) -> Privileges {
         let of_roles = self.roles.iter().map(|role| best_schema(&role.grants, schema));
         // Of those that name the user the first that knows the schema counts.
-        let granted = self.own.iter().map(|a| best_schema(&a.grants, schema));
-        let granted = granted.into_iter().find(|p| !p.is_empty()).unwrap_or_default();
-        of_roles.fold(self.global_in(schema) | granted, |all, more| all | more)
+        let mut granted = self.own.iter().map(|a| best_schema(&a.grants, schema));
+        let granted = granted.find(|p| !p.is_empty()).unwrap_or_default();
+        of_roles.fold(granted, |all, more| all | more)
     }
 
     /// The global privileges that nobody took of a schema.
@@ -297,7 +303,9 @@ impl Rights {
     /// # Errors
     /// 1142 with those that are not.
     pub fn check_table(&self, schema: &str, table: &str, wanted: Privileges) -> Result<(), Denied> {
-        if self.everything || schema == "information_schema" {
+        // Who has everything need not have GRANT OPTION.
+        let has_all = self.everything && !wanted.has(Privileges::GRANT);
+        if has_all || schema == "information_schema" {
             return Ok(());
         }
         let missing = wanted & !self.of_table(schema, table);
@@ -326,12 +334,27 @@ impl Rights {
         }
     }
 
+    /// These privileges are there for all of the table's schema, or anything was granted of the table or of its columns.
+    ///
+    /// # Errors
+    /// 1142.
+    pub fn check_any(&self, schema: &str, table: &str, wanted: Privileges) -> Result<(), Denied> {
+        let has = schema == "information_schema"
+            || self.of_schema(schema).has(wanted)
+            || self.table_grants(schema, table).next().is_some()
+            || self.reads_openly(schema, table, wanted);
+        match has {
+            true => Ok(()),
+            false => Err(self.denied_table(wanted.listed(), table)),
+        }
+    }
+
     /// These privileges are there for all of a schema.
     ///
     /// # Errors
     /// 1044.
     pub fn check_schema(&self, schema: &str, wanted: Privileges) -> Result<(), Denied> {
-        match self.everything || self.of_schema(schema).has(wanted) {
+        match self.of_schema(schema).has(wanted) {
             true => Ok(()),
             false => Err(self.denied_schema(schema)),
         }

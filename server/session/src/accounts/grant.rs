@@ -213,7 +213,7 @@ impl Core {
             let proxies = &own.grants.proxies;
             [proxied, &everybody].iter().any(|of| proxies.get(*of).is_some_and(|p| p.with_grant))
         });
-        match granted || *proxied == rights.name || rights.are_all() {
+        match granted || *proxied == rights.name || rights.are_unlimited() {
             true => Ok(()),
             false => Err(SessionError::Denied(&rights.shown()).into()),
         }

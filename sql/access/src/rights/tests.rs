@@ -91,6 +91,49 @@ fn a_restriction_takes_of_the_global_privileges() {
 }
 
 #[test]
+fn of_the_current_schema_counts_what_was_granted_at_its_use() {
+    let mut role = Account::new(name("r"), "p");
+    role.grants.global = Privileges::INSERT;
+    role.grants.add_schema("s", Privileges::SELECT);
+    let mut account = Account::new(name("u"), "p");
+    account.roles.insert(name("r"), false);
+    let accounts = Accounts::new([Arc::new(role), Arc::new(account.clone())], 1);
+    let client = Client { host: "localhost", address: None };
+    let mut rights = Rights::new(&accounts, &account, "u", client);
+    rights.activate(&accounts, [name("r")].into());
+    rights.use_schema(Some("s"));
+    assert_eq!(rights.of_schema("s"), Privileges::SELECT | Privileges::INSERT);
+    rights.take(&accounts.changed(&[account], &[name("r")]));
+    assert_eq!(rights.of_schema("s"), Privileges::SELECT, "a global one goes with its role");
+    rights.use_schema(Some("s"));
+    assert_eq!(rights.of_schema("s"), Privileges::NONE);
+}
+
+#[test]
+fn who_has_everything_may_not_hand_it_on() {
+    let (rights, _) = rights(|g| g.global = Privileges::ALL);
+    assert!(rights.are_all() && !rights.are_unlimited());
+    let handed = Privileges::SELECT | Privileges::GRANT;
+    assert_eq!(rights.check_schema("s", handed).unwrap_err().code().0, 1044);
+    let denied = rights.check_table("s", "t", handed).unwrap_err();
+    assert_eq!(denied.to_string(), "GRANT command denied to user 'u'@'localhost' for table 't'");
+    assert!(rights.check_table("s", "t", Privileges::ALL).is_ok());
+    assert!(rights.check_schema("s", Privileges::ALL).is_ok());
+}
+
+#[test]
+fn anything_of_a_table_counts_where_its_schema_lacks_it() {
+    let (rights, _) = rights(|g| {
+        g.add_schema("s", Privileges::INSERT);
+        let table = TableGrant { privileges: Privileges::DELETE, ..TableGrant::default() };
+        g.tables.insert(("s".into(), "t".into()), table);
+    });
+    assert!(rights.check_any("s", "t", Privileges::SELECT).is_ok());
+    assert!(rights.check_any("s", "u", Privileges::INSERT).is_ok());
+    assert_eq!(rights.check_any("s", "u", Privileges::SELECT).unwrap_err().code().0, 1142);
+}
+
+#[test]
 fn what_no_role_makes_up_for_is_handed_on() {
     let mut role = Account::new(name("r"), "p");
     role.grants.global = Privileges::INSERT;
