@@ -53,6 +53,9 @@ base::error_table! {
         LockedOrInTransaction =
             1192 "HY000" "Can't execute the given command because you have active locked tables or an \
                           active transaction";
+        /// A privilege of a stored program that is missing.
+        RoutineDenied(word, who, routine) =
+            1370 "42000" "{word} command denied to user {who} for routine '{routine}'";
         /// SET of a variable that is not there.
         UnknownVariable(name) = 1193 "HY000" "Unknown system variable '{name}'";
         /// COM_STMT_... with arguments that make no sense, or SQL EXECUTE with too few.

@@ -15,9 +15,9 @@ use access::Privileges;
 use executor::{ResultColumn, RowSink, SqlError};
 use instrument::Counter as C;
 use parser::ast::{
-    AccountSpec, Ddl, Explain, Handler, Insert, InsertSource, Install, MaintainVerb, Privilege,
-    ProgramKind, Replication, Secret, Show, Statement, Statement as S, TableRef, TablespaceVerb,
-    Xa,
+    AccountSpec, CloneInstance, Ddl, Explain, Handler, Insert, InsertSource, Install, MaintainVerb,
+    Privilege, ProgramKind, Replication, Secret, Show, Statement, Statement as S, TableRef,
+    TablespaceVerb, Xa,
 };
 
 /// The runner of a line, in whose words the fields of its pattern can be used.
@@ -198,9 +198,14 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::Load(load) => PLAIN.counts(C::ComLoad).not_preparable(), { executor }
         needs |core| core.needs_of_load(load.local);
     S::Do(_) => PLAIN.counts(C::ComDo), { executor };
-    S::Call(call) => PLAIN.counts(C::ComCallProcedure), { session |core| core.call(&call.name) };
+    S::Call(call) => PLAIN.counts(C::ComCallProcedure), { session |core| core.call(&call.name) }
+        needs |core| core.needs_routine(&call.name, Privileges::EXECUTE);
     S::Handler(of) if matches!(**of, Handler::Open(..)) =>
-        PLAIN.counts(C::ComHaOpen), { refused "HANDLER" };
+        PLAIN.counts(C::ComHaOpen), { refused "HANDLER" }
+        needs |core| match &**of {
+            Handler::Open(table, _) => core.needs_table(table, Privileges::SELECT),
+            _ => Ok(()),
+        };
     S::Handler(of) if matches!(**of, Handler::Close(_)) =>
         PLAIN.counts(C::ComHaClose), { refused "HANDLER" };
     S::Handler(_) => PLAIN.counts(C::ComHaRead), { refused "HANDLER" };
@@ -281,8 +286,10 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         needs |core| core.needs_of_maintain(of);
     S::Maintain(of) => DDL.counts(C::ComRepair), { executor }
         needs |core| core.needs_of_maintain(of);
-    S::CacheIndex(_) => PLAIN.counts(C::ComAssignToKeycache), { refused "CACHE INDEX" };
-    S::LoadIndex(_) => PLAIN.counts(C::ComPreloadKeys), { refused "LOAD INDEX INTO CACHE" };
+    S::CacheIndex(of) => PLAIN.counts(C::ComAssignToKeycache), { refused "CACHE INDEX" }
+        needs |core| core.needs_of_key_cache(&of.tables);
+    S::LoadIndex(tables) => PLAIN.counts(C::ComPreloadKeys), { refused "LOAD INDEX INTO CACHE" }
+        needs |core| core.needs_of_key_cache(tables);
 
     // Transactions and locks.
     S::StartTransaction(start) =>
@@ -365,13 +372,19 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         needs |core| core.needs(Privileges::SHUTDOWN);
     S::AlterInstance(alter) if alter.action.starts_with("RELOAD TLS") =>
         PLAIN.counts(C::ComAlterInstance), { session |core| core.reload_tls(&alter.action) }
-        needs |core| core.needs_any(Privileges::NONE, &["CONNECTION_ADMIN"], "CONNECTION_ADMIN");
-    S::AlterInstance(_) => PLAIN.counts(C::ComAlterInstance), { refused "ALTER INSTANCE" };
-    S::Clone(_) => PLAIN.counts(C::ComClone), { refused "CLONE" };
+        needs |core| core.needs_dynamic("CONNECTION_ADMIN");
+    S::AlterInstance(alter) => PLAIN.counts(C::ComAlterInstance), { refused "ALTER INSTANCE" }
+        needs |core| core.needs_of_instance(&alter.action);
+    S::Clone(CloneInstance::Local(_)) => PLAIN.counts(C::ComClone), { refused "CLONE" }
+        needs |core| core.needs_dynamic("BACKUP_ADMIN");
+    S::Clone(_) => PLAIN.counts(C::ComClone), { refused "CLONE" }
+        needs |core| core.needs_dynamic("CLONE_ADMIN");
     S::Install(Install::DropPlugin(name)) =>
-        PLAIN.counts(C::ComUninstallPlugin), { fails SqlError::from(SessionError::DoesNotExist("PLUGIN", name)) };
+        PLAIN.counts(C::ComUninstallPlugin), { fails SqlError::from(SessionError::DoesNotExist("PLUGIN", name)) }
+        needs |core| core.needs_plugins(Privileges::DELETE);
     S::Install(install @ Install::Plugin(..)) =>
-        PLAIN.counts(C::ComInstallPlugin), { refused install.construct() };
+        PLAIN.counts(C::ComInstallPlugin), { refused install.construct() }
+        needs |core| core.needs_plugins(Privileges::INSERT);
     S::Install(Install::Components(urns, settings)) =>
         DDL.counts(C::ComInstallComponent).not_preparable(),
         { session |core| core.install_components(urns, settings) }
@@ -381,24 +394,34 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         { session |core| core.uninstall_components(urns) }
         needs |core| core.needs_components(Privileges::DELETE);
     S::Replication(of) if matches!(**of, Replication::ChangeSource { .. }) =>
-        PLAIN.counts(C::ComChangeReplicationSource), { refused of.construct() };
+        PLAIN.counts(C::ComChangeReplicationSource), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::ChangeFilter { .. }) =>
-        PLAIN.counts(C::ComChangeReplFilter), { refused of.construct() };
+        PLAIN.counts(C::ComChangeReplFilter), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::StartReplica { .. }) =>
-        PLAIN.counts(C::ComReplicaStart), { refused of.construct() };
+        PLAIN.counts(C::ComReplicaStart), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::StopReplica { .. }) =>
-        PLAIN.counts(C::ComReplicaStop), { refused of.construct() };
+        PLAIN.counts(C::ComReplicaStop), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::StartGroup(_)) =>
-        PLAIN.counts(C::ComGroupReplicationStart), { refused of.construct() };
+        PLAIN.counts(C::ComGroupReplicationStart), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::StopGroup) =>
-        PLAIN.counts(C::ComGroupReplicationStop), { refused of.construct() };
+        PLAIN.counts(C::ComGroupReplicationStop), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::PurgeTo(_)) =>
-        PLAIN.counts(C::ComPurge), { refused of.construct() };
+        PLAIN.counts(C::ComPurge), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::PurgeBefore(_)) =>
-        PLAIN.counts(C::ComPurgeBeforeDate), { refused of.construct() };
+        PLAIN.counts(C::ComPurgeBeforeDate), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
     S::Replication(of) if matches!(**of, Replication::Binlog(_)) =>
-        PLAIN.counts(C::ComBinlog), { refused of.construct() };
-    S::Replication(of) => PLAIN.counts(C::ComReset), { refused of.construct() };
+        PLAIN.counts(C::ComBinlog), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
+    S::Replication(of) => PLAIN.counts(C::ComReset), { refused of.construct() }
+        needs |core| core.needs_of_replication(of);
 
     // Accounts and roles.
     S::CreateUser(create) if makes_passwords(&create.accounts) =>
@@ -406,10 +429,10 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         { rows |core, sink|
             Ok(show::made_password_columns()),
             core.create_users(create).and_then(|made| send_made(&made, sink)) }
-        needs |core| core.needs(Privileges::CREATE_USER);
+        needs |core| core.needs_create_user(Privileges::INSERT);
     S::CreateUser(create) =>
         DDL.counts(C::ComCreateUser), { session |core| core.create_users(create).map(drop) }
-        needs |core| core.needs(Privileges::CREATE_USER);
+        needs |core| core.needs_create_user(Privileges::INSERT);
     S::AlterUser(alter) if makes_passwords(&alter.accounts) =>
         DDL.counts(C::ComAlterUser).with_expired_password(),
         { rows |core, sink|
@@ -420,10 +443,10 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
     S::DropUser(drop) =>
         DDL.counts(C::ComDropUser),
         { session |core| core.drop_accounts("DROP USER", drop.if_exists, &drop.accounts) }
-        needs |core| core.needs(Privileges::CREATE_USER);
+        needs |core| core.needs_create_user(Privileges::DELETE);
     S::RenameUser(pairs) =>
         DDL.counts(C::ComRenameUser), { session |core| core.rename_users(pairs) }
-        needs |core| core.needs(Privileges::CREATE_USER);
+        needs |core| core.needs_create_user(Privileges::UPDATE);
     S::SetPassword(set) if set.password.is_none() =>
         DDL.counts(C::ComSetPassword).with_expired_password(),
         { rows |core, sink|
@@ -456,30 +479,41 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
 
     // Stored programs.
     S::CreateRoutine(routine) if routine.returns.is_none() =>
-        PLAIN.counts(C::ComCreateProcedure).not_preparable(), { refused "CREATE PROCEDURE" };
-    S::CreateRoutine(_) =>
-        PLAIN.counts(C::ComCreateFunction).not_preparable(), { refused "CREATE FUNCTION" };
-    S::CreateLoadable(_) => PLAIN.counts(C::ComCreateUdf), { refused "CREATE FUNCTION" };
-    S::CreateTrigger(_) =>
-        PLAIN.counts(C::ComCreateTrigger).not_preparable(), { refused "CREATE TRIGGER" };
-    S::CreateEvent(_) => PLAIN.counts(C::ComCreateEvent), { refused "CREATE EVENT" };
+        PLAIN.counts(C::ComCreateProcedure).not_preparable(), { refused "CREATE PROCEDURE" }
+        needs |core| core.needs_new_routine(&routine.name);
+    S::CreateRoutine(routine) =>
+        PLAIN.counts(C::ComCreateFunction).not_preparable(), { refused "CREATE FUNCTION" }
+        needs |core| core.needs_new_routine(&routine.name);
+    S::CreateLoadable(_) => PLAIN.counts(C::ComCreateUdf), { refused "CREATE FUNCTION" }
+        needs |core| core.needs_schema("mysql", Privileges::INSERT);
+    S::CreateTrigger(trigger) =>
+        PLAIN.counts(C::ComCreateTrigger).not_preparable(), { refused "CREATE TRIGGER" }
+        needs |core| core.needs_table(&trigger.table, Privileges::TRIGGER);
+    S::CreateEvent(event) => PLAIN.counts(C::ComCreateEvent), { refused "CREATE EVENT" }
+        needs |core| core.needs_event(&event.name);
     S::AlterRoutine(alter) if alter.function =>
         DDL.counts(C::ComAlterFunction).not_preparable(),
-        { session |core| core.alter_routine(alter) };
+        { session |core| core.alter_routine(alter) }
+        needs |core| core.needs_routine(&alter.name, Privileges::ALTER_ROUTINE);
     S::AlterRoutine(alter) =>
-        DDL.counts(C::ComAlterProcedure).not_preparable(), { session |core| core.alter_routine(alter) };
-    S::AlterEvent(alter) => DDL.counts(C::ComAlterEvent), { session |core| core.alter_event(alter) };
+        DDL.counts(C::ComAlterProcedure).not_preparable(), { session |core| core.alter_routine(alter) }
+        needs |core| core.needs_routine(&alter.name, Privileges::ALTER_ROUTINE);
+    S::AlterEvent(alter) => DDL.counts(C::ComAlterEvent), { session |core| core.alter_event(alter) }
+        needs |core| core.needs_event(&alter.name);
     S::DropProgram(drop) if drop.kind == ProgramKind::Event =>
-        DDL.counts(C::ComDropEvent), { session |core| core.drop_program(drop) };
+        DDL.counts(C::ComDropEvent), { session |core| core.drop_program(drop) }
+        needs |core| core.needs_of_drop(drop);
     S::DropProgram(drop) if drop.kind == ProgramKind::Trigger =>
         DDL.counts(C::ComDropTrigger).not_preparable(),
         { session |core| core.drop_program(drop) };
     S::DropProgram(drop) if drop.kind == ProgramKind::Function =>
         DDL.counts(C::ComDropFunction).not_preparable().not_under_lock_tables(),
-        { session |core| core.drop_program(drop) };
+        { session |core| core.drop_program(drop) }
+        needs |core| core.needs_of_drop(drop);
     S::DropProgram(drop) =>
         DDL.counts(C::ComDropProcedure).not_preparable().not_under_lock_tables(),
-        { session |core| core.drop_program(drop) };
+        { session |core| core.drop_program(drop) }
+        needs |core| core.needs_of_drop(drop);
 
     // What belongs to the server beside its tables.
     S::CreateServer(_) =>
@@ -487,36 +521,51 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         needs |core| core.needs(Privileges::SUPER);
     S::AlterServer(server) =>
         DDL.counts(C::ComAlterServer).not_preparable(),
-        { fails SqlError::from(SessionError::UnknownForeignServer(&server.name)) };
+        { fails SqlError::from(SessionError::UnknownForeignServer(&server.name)) }
+        needs |core| core.needs(Privileges::SUPER);
     S::DropServer(if_exists, name) =>
         DDL.counts(C::ComDropServer).not_preparable(),
-        { session |core| core.drop_server(*if_exists, name) };
+        { session |core| core.drop_server(*if_exists, name) }
+        needs |core| core.needs(Privileges::SUPER);
     S::Tablespace(of) if of.logfile_group && of.verb == TablespaceVerb::Create =>
-        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE LOGFILE GROUP" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE LOGFILE GROUP" }
+        needs |core| core.needs(Privileges::CREATE_TABLESPACE);
     S::Tablespace(of) if of.logfile_group && of.verb == TablespaceVerb::Alter =>
-        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "ALTER LOGFILE GROUP" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "ALTER LOGFILE GROUP" }
+        needs |core| core.needs(Privileges::CREATE_TABLESPACE);
     S::Tablespace(of) if of.logfile_group =>
-        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "DROP LOGFILE GROUP" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "DROP LOGFILE GROUP" }
+        needs |core| core.needs(Privileges::CREATE_TABLESPACE);
     S::Tablespace(of) if of.verb == TablespaceVerb::Create =>
-        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE TABLESPACE" };
+        DDL.counts(C::ComAlterTablespace).not_preparable(), { refused "CREATE TABLESPACE" }
+        needs |core| core.needs(Privileges::CREATE_TABLESPACE);
     S::Tablespace(of) =>
         DDL.counts(C::ComAlterTablespace).not_preparable(),
-        { fails SqlError::from(SessionError::UnknownTablespace(&of.name)) };
+        { fails SqlError::from(SessionError::UnknownTablespace(&of.name)) }
+        needs |core| core.needs(Privileges::CREATE_TABLESPACE);
     S::SpatialReferenceSystem(of) if of.drop =>
         PLAIN.counts(C::ComDropSpatialReferenceSystem),
-        { refused "DROP SPATIAL REFERENCE SYSTEM" };
+        { refused "DROP SPATIAL REFERENCE SYSTEM" }
+        needs |core| core.needs(Privileges::SUPER);
     S::SpatialReferenceSystem(_) =>
         PLAIN.counts(C::ComCreateSpatialReferenceSystem),
-        { refused "CREATE SPATIAL REFERENCE SYSTEM" };
+        { refused "CREATE SPATIAL REFERENCE SYSTEM" }
+        needs |core| core.needs(Privileges::SUPER);
     S::ResourceGroup(group) if group.alter =>
         PLAIN.counts(C::ComAlterResourceGroup),
-        { fails SqlError::from(SessionError::UnknownResourceGroup(&group.name)) };
+        { fails SqlError::from(SessionError::UnknownResourceGroup(&group.name)) }
+        needs |core| core.needs_dynamic("RESOURCE_GROUP_ADMIN");
     S::ResourceGroup(_) =>
-        PLAIN.counts(C::ComCreateResourceGroup), { refused "CREATE RESOURCE GROUP" };
+        PLAIN.counts(C::ComCreateResourceGroup), { refused "CREATE RESOURCE GROUP" }
+        needs |core| core.needs_dynamic("RESOURCE_GROUP_ADMIN");
     S::DropResourceGroup(name, _) =>
-        PLAIN.counts(C::ComDropResourceGroup), { fails SqlError::from(SessionError::UnknownResourceGroup(name)) };
+        PLAIN.counts(C::ComDropResourceGroup), { fails SqlError::from(SessionError::UnknownResourceGroup(name)) }
+        needs |core| core.needs_dynamic("RESOURCE_GROUP_ADMIN");
     S::SetResourceGroup(name, _) =>
-        PLAIN.counts(C::ComSetResourceGroup), { fails SqlError::from(SessionError::UnknownResourceGroup(name)) };
+        PLAIN.counts(C::ComSetResourceGroup), { fails SqlError::from(SessionError::UnknownResourceGroup(name)) }
+        needs |core| core.needs_any(
+            Privileges::NONE, &["RESOURCE_GROUP_ADMIN", "RESOURCE_GROUP_USER"],
+            "RESOURCE_GROUP_ADMIN OR RESOURCE_GROUP_USER");
 
     S::Unsupported(what) => PLAIN, { refused &what.construct };
 }
@@ -566,8 +615,7 @@ kinds! { of_show, SHOWS, Show, shown;
         needs |core| core.needs_database(name);
     Show::CreateOther(kind, name) if kind == "VIEW" =>
         PLAIN.counts(C::ComShowCreateTable), { executor }
-        needs |core| core.needs_table(name, Privileges::SELECT)
-            .and_then(|()| core.needs_table(name, Privileges::SHOW_VIEW));
+        needs |core| core.needs_view_text(name);
     Show::CreateOther(kind, name) if kind == "PROCEDURE" =>
         PLAIN.counts(C::ComShowCreateProc),
         { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
@@ -578,7 +626,8 @@ kinds! { of_show, SHOWS, Show, shown;
         PLAIN.counts(C::ComShowCreateTrigger),
         { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
     Show::CreateOther(kind, name) =>
-        PLAIN.counts(C::ComShowCreateEvent), { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) };
+        PLAIN.counts(C::ComShowCreateEvent), { rows |core, sink| Err(core.no_program_to_show(kind, name)), Ok(()) }
+        needs |core| if kind == "EVENT" { core.needs_event(name) } else { Ok(()) };
     Show::CreateUser(account) =>
         PLAIN.counts(C::ComShowCreateUser), { rows |core, sink|
             core.admit_opening().and_then(|()| core.create_user_columns(account)),
@@ -653,9 +702,11 @@ kinds! { of_show, SHOWS, Show, shown;
             core.admit_opening().map(|()| show::texts(&["Status", "Duration"])), Ok(()) };
     Show::BinlogEvents { relay: true, .. } =>
         PLAIN.counts(C::ComShowRelaylogEvents),
-        { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
+        { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) }
+        needs |core| core.needs(Privileges::REPLICATION_SLAVE);
     Show::BinlogEvents { .. } =>
-        PLAIN.counts(C::ComShowBinlogEvents), { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) };
+        PLAIN.counts(C::ComShowBinlogEvents), { rows |core, sink| Ok(show::texts(&show::BINLOG_EVENTS)), Ok(()) }
+        needs |core| core.needs(Privileges::REPLICATION_SLAVE);
     Show::Code(true, _) =>
         PLAIN.counts(C::ComShowFunctionCode),
         { rows |core, sink| Err(SessionError::ProgramCodeDisabled.into()), Ok(()) };

@@ -6,11 +6,12 @@
 
 use crate::core::Core;
 use crate::errors::SessionError;
-use access::{AccountName, Privileges};
+use access::Privileges;
 use executor::SqlError;
 use parser::ast::{
-    Account, AlterAction, AlterTable, CreateTable, CreateView, FlushTarget, KeyDef, LockTable,
-    Maintain, MaintainVerb, ObjectName, References,
+    AlterAction, AlterTable, CreateTable, CreateView, DropProgram, FlushTarget, KeyCacheTable,
+    KeyDef, LockTable, Maintain, MaintainVerb, ObjectName, ProgramKind, References, Replication,
+    TableOption,
 };
 
 impl Core {
@@ -57,13 +58,34 @@ impl Core {
         Ok(self.env.login.rights.check_global(privilege, dynamic, words)?)
     }
 
-    /// SHOW COLUMNS and SHOW INDEX: any privilege of a table that is there; everybody hears which one is not. What nobody may see
+    /// SHOW COLUMNS and SHOW INDEX, of a table that is there; everybody hears which one is not. What nobody may see
     /// of `performance_schema` is an empty list.
     pub(crate) fn needs_listing(&self, name: &ObjectName) -> Result<(), SqlError> {
         let schema = self.schema_of(name)?;
         let open = schema == "performance_schema";
         match !open && self.env.server.catalog.knows(&schema, &name.name) {
-            true => self.needs_sight(name, "SELECT"),
+            true => self.needs_any_of(name, Privileges::SELECT),
+            false => Ok(()),
+        }
+    }
+
+    /// Privileges of a table's schema, or anything that was granted of the table itself.
+    pub(crate) fn needs_any_of(
+        &self,
+        name: &ObjectName,
+        privileges: Privileges,
+    ) -> Result<(), SqlError> {
+        let schema = self.schema_of(name)?;
+        if self.tables.is_temporary(&schema, &name.name) {
+            return Ok(());
+        }
+        Ok(self.env.login.rights.check_any(&schema, &name.name, privileges)?)
+    }
+
+    /// Those of a schema whose tables nobody defines.
+    fn refuse_definition(&self, schema: &str) -> Result<(), SqlError> {
+        match schema == "performance_schema" {
+            true => Err(self.env.login.rights.denied_schema(schema).into()),
             false => Ok(()),
         }
     }
@@ -82,10 +104,20 @@ impl Core {
         let schema = self.schema_of(name)?;
         match self.env.server.catalog.is_view(&schema, &name.name) {
             Some(true) => {
-                self.needs_table(name, Privileges::SELECT)?;
+                self.needs_sight(name, "SHOW")?;
                 self.needs_table(name, Privileges::SHOW_VIEW)
             }
             _ => self.needs_sight(name, "SHOW"),
+        }
+    }
+
+    /// SHOW CREATE VIEW: who may read hears what is no view.
+    pub(crate) fn needs_view_text(&self, name: &ObjectName) -> Result<(), SqlError> {
+        self.needs_table(name, Privileges::SELECT)?;
+        let schema = self.schema_of(name)?;
+        match self.env.server.catalog.is_view(&schema, &name.name) {
+            Some(true) => self.needs_table(name, Privileges::SHOW_VIEW),
+            _ => Ok(()),
         }
     }
 
@@ -112,6 +144,11 @@ impl Core {
     /// CREATE TABLE.
     pub(crate) fn needs_of_create(&self, create: &CreateTable) -> Result<(), SqlError> {
         let schema = self.schema_of(&create.name)?;
+        let is_directory = |option: &TableOption| matches!(option, TableOption::Other(name, _) if name.ends_with(" DIRECTORY"));
+        if create.options.iter().any(is_directory) {
+            self.needs_file()?;
+        }
+        self.refuse_definition(&schema)?;
         if create.temporary {
             self.needs_schema(&schema, Privileges::CREATE_TEMPORARY)?;
         } else {
@@ -145,8 +182,9 @@ impl Core {
             _ => None,
         });
         let drops = if renamed.is_some() { Privileges::DROP } else { Privileges::NONE };
-        self.needs_table(&alter.table, Privileges::ALTER | drops)?;
         let schema = self.schema_of(&alter.table)?;
+        self.refuse_definition(&schema)?;
+        self.needs_table(&alter.table, Privileges::ALTER | drops)?;
         if let Some(to) = renamed {
             let to_schema = to.schema.as_deref().unwrap_or(&schema);
             let new = Privileges::INSERT | Privileges::CREATE;
@@ -175,32 +213,139 @@ impl Core {
 
     /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE.
     pub(crate) fn needs_of_maintain(&self, maintain: &Maintain) -> Result<(), SqlError> {
+        let tables = &maintain.tables;
         let privileges = match maintain.verb {
-            MaintainVerb::Check | MaintainVerb::Checksum => Privileges::SELECT,
+            MaintainVerb::Check => {
+                return tables.iter().try_for_each(|t| self.needs_any_of(t, Privileges::SELECT));
+            }
+            MaintainVerb::Checksum => Privileges::SELECT,
             _ => Privileges::SELECT | Privileges::INSERT,
         };
-        maintain.tables.iter().try_for_each(|table| self.needs_table(table, privileges))
+        if maintain.verb == MaintainVerb::Optimize && maintain.local {
+            self.needs_dynamic("OPTIMIZE_LOCAL_TABLE")?;
+        }
+        tables.iter().try_for_each(|table| self.needs_table(table, privileges))
     }
 
     /// LOAD DATA of a file of the server.
     pub(crate) fn needs_of_load(&self, local: bool) -> Result<(), SqlError> {
-        match local || self.env.login.rights.global().has(Privileges::FILE) {
+        if local { Ok(()) } else { self.needs_file() }
+    }
+
+    /// FILE.
+    fn needs_file(&self) -> Result<(), SqlError> {
+        match self.env.login.rights.global().has(Privileges::FILE) {
             true => Ok(()),
             false => Err(self.denied_with_password()),
         }
     }
 
+    /// A dynamic privilege alone.
+    pub(crate) fn needs_dynamic(&self, name: &str) -> Result<(), SqlError> {
+        self.needs_any(Privileges::NONE, &[name], name)
+    }
+
+    /// SUPER, or the dynamic privilege that came instead of it.
+    pub(crate) fn needs_super_or(&self, dynamic: &str) -> Result<(), SqlError> {
+        self.needs_any(Privileges::SUPER, &[dynamic], &format!("SUPER or {dynamic}"))
+    }
+
+    /// Privileges of a stored program, which there is none of: they are those of its schema.
+    ///
+    /// # Errors
+    /// 1370 with the first that is not there.
+    pub(crate) fn needs_routine(
+        &self,
+        name: &ObjectName,
+        privileges: Privileges,
+    ) -> Result<(), SqlError> {
+        let schema = self.schema_of(name)?;
+        let rights = &self.env.login.rights;
+        let Some((one, word)) = (privileges & !rights.of_schema(&schema)).each().next() else {
+            return Ok(());
+        };
+        let word = if one == Privileges::GRANT { "grant".into() } else { word.to_lowercase() };
+        let routine = format!("{schema}.{}", name.name);
+        Err(SessionError::RoutineDenied(&word, &rights.name.to_string(), &routine).into())
+    }
+
+    /// DROP PROCEDURE, FUNCTION, EVENT; of a trigger that is not there nothing is needed.
+    pub(crate) fn needs_of_drop(&self, drop: &DropProgram) -> Result<(), SqlError> {
+        let unnamed = drop.name.schema.is_none() && self.env.database.is_none();
+        match drop.kind {
+            ProgramKind::Trigger => Ok(()),
+            ProgramKind::Event => self.needs_event(&drop.name),
+            // That is a loadable one.
+            ProgramKind::Function if unnamed => Ok(()),
+            _ => self.needs_routine(&drop.name, Privileges::ALTER_ROUTINE),
+        }
+    }
+
+    /// EVENT, in the schema of an event.
+    pub(crate) fn needs_event(&self, name: &ObjectName) -> Result<(), SqlError> {
+        self.needs_schema(&self.schema_of(name)?, Privileges::EVENT)
+    }
+
+    /// CREATE ROUTINE, in the schema of a stored program.
+    pub(crate) fn needs_new_routine(&self, name: &ObjectName) -> Result<(), SqlError> {
+        self.needs_schema(&self.schema_of(name)?, Privileges::CREATE_ROUTINE)
+    }
+
+    /// CACHE INDEX and LOAD INDEX.
+    pub(crate) fn needs_of_key_cache(&self, tables: &[KeyCacheTable]) -> Result<(), SqlError> {
+        tables.iter().try_for_each(|of| self.needs_any_of(&of.table, Privileges::INDEX))
+    }
+
+    /// INSTALL and UNINSTALL PLUGIN, which change `mysql.plugin`.
+    pub(crate) fn needs_plugins(&self, privilege: Privileges) -> Result<(), SqlError> {
+        Ok(self.env.login.rights.check_table("mysql", "plugin", privilege)?)
+    }
+
+    /// Replication.
+    pub(crate) fn needs_of_replication(&self, of: &Replication) -> Result<(), SqlError> {
+        use Replication as R;
+        match of {
+            R::ChangeSource { .. }
+            | R::ChangeFilter { .. }
+            | R::StartReplica { .. }
+            | R::StopReplica { .. } => self.needs_super_or("REPLICATION_SLAVE_ADMIN"),
+            R::StartGroup(_) | R::StopGroup => self.needs_super_or("GROUP_REPLICATION_ADMIN"),
+            R::PurgeTo(_) | R::PurgeBefore(_) => self.needs_super_or("BINLOG_ADMIN"),
+            R::ResetBinaryLogs(_) | R::ResetReplica { .. } | R::ResetMany(_) => {
+                self.needs(Privileges::RELOAD)
+            }
+            R::Binlog(_) => self.needs_any(
+                Privileges::SUPER,
+                &["BINLOG_ADMIN", "REPLICATION_APPLIER"],
+                "SUPER, BINLOG_ADMIN or REPLICATION_APPLIER",
+            ),
+        }
+    }
+
+    /// ALTER INSTANCE.
+    pub(crate) fn needs_of_instance(&self, action: &str) -> Result<(), SqlError> {
+        match action {
+            a if a.starts_with("RELOAD TLS") => self.needs_dynamic("CONNECTION_ADMIN"),
+            a if a.starts_with("ROTATE INNODB") => self.needs_super_or("ENCRYPTION_KEY_ADMIN"),
+            a if a.starts_with("ROTATE BINLOG") => self.needs_super_or("BINLOG_ENCRYPTION_ADMIN"),
+            a if a.ends_with("REDO_LOG") => self.needs_dynamic("INNODB_REDO_LOG_ENABLE"),
+            _ => self.needs_dynamic("ENCRYPTION_KEY_ADMIN"),
+        }
+    }
+
     /// LOCK TABLES.
     pub(crate) fn needs_of_lock(&self, list: &[LockTable]) -> Result<(), SqlError> {
-        for lock in list {
-            let schema = self.schema_of(&lock.table)?;
-            if self.tables.is_temporary(&schema, &lock.table.name) {
-                continue;
-            }
-            self.needs_schema(&schema, Privileges::LOCK_TABLES)?;
-            self.needs_table(&lock.table, Privileges::SELECT)?;
+        list.iter().try_for_each(|lock| self.needs_lock_of(&lock.table))
+    }
+
+    /// To lock a table.
+    fn needs_lock_of(&self, table: &ObjectName) -> Result<(), SqlError> {
+        let schema = self.schema_of(table)?;
+        if self.tables.is_temporary(&schema, &table.name) {
+            return Ok(());
         }
-        Ok(())
+        self.needs_schema(&schema, Privileges::LOCK_TABLES)?;
+        self.needs_table(table, Privileges::SELECT)
     }
 
     /// FLUSH.
@@ -219,6 +364,11 @@ impl Core {
                 name => format!("RELOAD or {name}"),
             };
             self.needs_any(Privileges::RELOAD, &[dynamic], &words)?;
+            if let FlushTarget::Tables { tables, read_lock, for_export } = target
+                && (*read_lock || *for_export)
+            {
+                tables.iter().try_for_each(|table| self.needs_lock_of(table))?;
+            }
         }
         Ok(())
     }
@@ -230,15 +380,11 @@ impl Core {
         if rights.uses_schema(name) { Ok(()) } else { Err(rights.denied_sight(schema).into()) }
     }
 
-    /// CREATE VIEW and ALTER VIEW: of the view; what its query reads is asked for where it is resolved.
+    /// CREATE VIEW and ALTER VIEW: of the view; what its query reads is asked for where it is resolved, and who may name its definer
+    /// where it is made.
     pub(crate) fn needs_of_view(&self, view: &CreateView, replaces: bool) -> Result<(), SqlError> {
-        let CreateView { name, definer, .. } = view;
-        if let Some(Account::Named { user, host }) = definer
-            && AccountName::new(user, host) != self.env.login.rights.name
-        {
-            let words = "SUPER or SET_ANY_DEFINER";
-            self.needs_any(Privileges::SUPER, &["SET_ANY_DEFINER"], words)?;
-        }
+        let name = &view.name;
+        self.refuse_definition(&self.schema_of(name)?)?;
         self.needs_table(name, Privileges::CREATE_VIEW)?;
         match replaces {
             true => self.needs_table(name, Privileges::DROP),

@@ -53,15 +53,20 @@ impl Core {
             let roles = self.role_names(&grant.privileges);
             return self.grant_roles(&roles, &grant.to, grant.with_grant_option);
         };
-        let level = self.level_of(on);
+        let level = self.level_of(on, &grant.privileges);
         if grant.as_user.is_some()
             && !matches!(level, Ok(Level::Global) | Err(SqlError::NoDatabase))
         {
             return Err(SessionError::GrantAsOfLevel.into());
         }
         let level = level?;
-        let requested = requested(&grant.privileges);
+        let mut requested = requested(&grant.privileges);
         if level != Level::Global || !requested.is_empty() {
+            if let Level::Table(_) = level
+                && grant.privileges.contains(&Privilege::All)
+            {
+                requested |= Privileges::OF_TABLE;
+            }
             self.may_grant(&level, requested, &[])?;
         }
         let accounts = self.all_accounts();
@@ -106,9 +111,8 @@ impl Core {
             let roles = self.role_names(&revoke.privileges);
             return self.revoke_roles(&roles, revoke);
         };
-        let level = self.level_of(on)?;
+        let level = self.level_of(on, &revoke.privileges)?;
         if level == Level::Global && revoke.privileges == [Privilege::All] {
-            self.may_grant(&level, Privileges::ALL, &[])?;
             return self.revoke_everything(revoke);
         }
         let listed = listed(&revoke.privileges, &level)?;
@@ -240,7 +244,11 @@ impl Core {
         list.iter().filter_map(name).collect()
     }
 
-    fn level_of(&self, on: &GrantObject) -> Result<Level, SqlError> {
+    /// The level that is written. There are no stored programs: who might grant of one hears that.
+    ///
+    /// # Errors
+    /// 1046, 1305, 1370.
+    fn level_of(&self, on: &GrantObject, list: &[Privilege]) -> Result<Level, SqlError> {
         let current = || self.env.database.clone().ok_or(SqlError::NoDatabase);
         Ok(match on {
             GrantObject::Global => Level::Global,
@@ -251,9 +259,11 @@ impl Core {
                 Level::Table((schema, name.name.clone()))
             }
             GrantObject::Function(name) => {
+                self.needs_routine(name, of_routine(list))?;
                 return Err(SessionError::DoesNotExist("FUNCTION", &name.name).into());
             }
             GrantObject::Procedure(name) => {
+                self.needs_routine(name, of_routine(list))?;
                 return Err(SessionError::DoesNotExist("PROCEDURE", &name.name).into());
             }
         })
@@ -346,6 +356,13 @@ fn requested(list: &[Privilege]) -> Privileges {
         Privilege::All | Privilege::Role(_) => None,
     };
     list.iter().filter_map(set).fold(Privileges::NONE, |all, one| all | one)
+}
+
+/// What it takes to hand them on for a stored program.
+fn of_routine(list: &[Privilege]) -> Privileges {
+    let all = list.contains(&Privilege::All);
+    let listed = if all { Privileges::OF_ROUTINE } else { requested(list) };
+    (listed & Privileges::OF_ROUTINE) | Privileges::GRANT
 }
 
 fn is_information_schema(schema: &str) -> bool {

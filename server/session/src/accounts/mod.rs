@@ -78,9 +78,21 @@ impl Core {
         }
     }
 
-    /// Those that have CREATE USER, or may write the `mysql` schema.
+    /// CREATE USER, or what it takes to write the `mysql` schema that way.
+    ///
+    /// # Errors
+    /// 1227.
+    pub(crate) fn needs_create_user(&self, of_mysql: Privileges) -> Result<(), SqlError> {
+        let rights = &self.env.login.rights;
+        match rights.of_schema("mysql").has(of_mysql) {
+            true => Ok(()),
+            false => Ok(rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?),
+        }
+    }
+
+    /// Who may alter accounts.
     fn check_create_user(&self) -> Result<(), SqlError> {
-        Ok(self.env.login.rights.check_global(Privileges::CREATE_USER, &[], "CREATE USER")?)
+        self.needs_create_user(Privileges::UPDATE)
     }
 
     /// IGNORE UNKNOWN USER.

@@ -7,6 +7,7 @@ use access::{Account, AccountName, Accounts, Denied, Privileges};
 use executor::SqlError;
 use parser::ast::{self, RoleSet};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// 3530.
 fn role_not_granted(role: &AccountName, to: &AccountName) -> SqlError {
@@ -28,13 +29,11 @@ impl Core {
                 let unknown = |name: &AccountName| {
                     SqlError::from(SessionError::UnknownAuthorizationId(&name.quoted()))
                 };
-                if accounts.find(&to).is_none() {
-                    return Err(unknown(&to));
-                }
+                let Some(receiver) = accounts.find(&to) else { return Err(unknown(&to)) };
+                core.may_change(receiver)?;
                 for role in roles {
-                    if accounts.find(role).is_none() {
-                        return Err(unknown(role));
-                    }
+                    let Some(given) = accounts.find(role) else { return Err(unknown(role)) };
+                    core.may_change(given)?;
                     if *role == to || accounts.has_role(role, &to) {
                         let (role, to) = (role.quoted(), to.quoted());
                         return Err(SessionError::RoleLoop(&to, &role).into());
@@ -61,20 +60,20 @@ impl Core {
                 let unknown = |name: &AccountName| {
                     SqlError::from(SessionError::UnknownAuthorizationId(&name.quoted()))
                 };
-                if accounts.find(&from).is_none() {
+                let Some(holder) = accounts.find(&from) else {
                     match revoke.ignore_unknown {
                         true => core.warn_unknown(&from),
                         false => return Err(unknown(&from)),
                     }
                     continue;
-                }
+                };
+                core.may_change(holder)?;
                 for role in roles {
                     core.refuse_mandatory(accounts, role)?;
-                    if accounts.find(role).is_none() {
-                        match revoke.if_exists {
-                            true => core.warn_missing(&unknown(role)),
-                            false => return Err(unknown(role)),
-                        }
+                    match accounts.find(role) {
+                        Some(taken) => core.may_change(taken)?,
+                        None if revoke.if_exists => core.warn_missing(&unknown(role)),
+                        None => return Err(unknown(role)),
                     }
                     if let Some(account) = changes.account(accounts, &from) {
                         account.roles.remove(role);
@@ -87,7 +86,14 @@ impl Core {
     }
 
     /// WITH ADMIN OPTION, ROLE_ADMIN or SUPER.
-    fn may_give_roles(&self, accounts: &Accounts, roles: &[AccountName]) -> Result<(), SqlError> {
+    ///
+    /// # Errors
+    /// 1227.
+    pub(super) fn may_give_roles(
+        &self,
+        accounts: &Accounts,
+        roles: &[AccountName],
+    ) -> Result<(), SqlError> {
         let rights = &self.env.login.rights;
         let admin = |role: &AccountName| {
             accounts.find(&rights.name).is_some_and(|own| own.roles.get(role) == Some(&true))
@@ -162,12 +168,12 @@ impl Core {
             for to in to {
                 let name = core.account_name(to);
                 let own = name == core.env.login.rights.name;
-                if let Some(account) = accounts.find(&name).filter(|_| !own) {
-                    core.may_change(account)?;
-                    core.check_create_user()?;
+                if !own {
+                    core.may_default_roles(accounts.find(&name), set)?;
                 }
                 let Some(account) = changes.account(accounts, &name) else {
                     return Err(match set {
+                        RoleSet::None => continue,
                         RoleSet::Roles(roles) if !roles.is_empty() => {
                             role_not_granted(&core.account_name(&roles[0]), &name)
                         }
@@ -179,6 +185,18 @@ impl Core {
             }
             Ok(())
         })
+    }
+
+    /// Whether the session may say which roles another account has by default; in MySQL's order.
+    ///
+    /// # Errors
+    /// 1227.
+    fn may_default_roles(&self, of: Option<&Arc<Account>>, set: &RoleSet) -> Result<(), SqlError> {
+        if *set == RoleSet::None {
+            self.check_create_user()?;
+        }
+        of.map_or(Ok(()), |account| self.may_change(account))?;
+        self.check_create_user()
     }
 
     /// SET ROLE.

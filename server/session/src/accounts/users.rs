@@ -130,12 +130,14 @@ impl Core {
             let (mut missing, mut made) = (Vec::new(), Vec::new());
             for spec in &alter.accounts {
                 let name = core.account_name(&spec.account);
+                let new = NewPassword::of(spec);
+                core.check_expired(&name, new.as_ref())?;
                 let Some(account) = changes.account(accounts, &name) else {
+                    // Which account is not there, only those hear who may alter it.
+                    core.check_create_user()?;
                     missing.push(name);
                     continue;
                 };
-                let new = NewPassword::of(spec);
-                core.check_expired(&name, new.as_ref())?;
                 if is_own_password(core, alter, spec, &name) {
                     let of_two = spec.retain_current || spec.discard_old;
                     core.check_own_password(account, new.as_ref(), of_two)?;
@@ -256,6 +258,10 @@ impl Core {
                 match accounts.find(&name).filter(|_| !changes.gone.contains(&name)) {
                     Some(account) => {
                         core.may_change(account)?;
+                        // DROP ROLE alone is about roles, who cannot log in.
+                        if operation == "DROP ROLE" && !account.locked {
+                            core.needs_create_user(Privileges::DELETE)?;
+                        }
                         core.refuse_mandatory(accounts, &name)?;
                         changes.gone.push(name);
                     }
@@ -311,11 +317,13 @@ impl Core {
         account: &mut Account,
         roles: &[ast::Account],
     ) -> Result<(), SqlError> {
+        let roles: Vec<AccountName> = roles.iter().map(|role| self.account_name(role)).collect();
+        self.may_give_roles(accounts, &roles)?;
         for role in roles {
-            let role = self.account_name(role);
-            if accounts.find(&role).is_none() {
+            let Some(found) = accounts.find(&role) else {
                 return Err(SessionError::AuthorizationIdMissing(&role.quoted()).into());
-            }
+            };
+            self.may_change(found)?;
             // CREATE USER grants them, too.
             account.roles.entry(role.clone()).or_insert(false);
             account.default_roles.insert(role);
