@@ -52,9 +52,6 @@ base::error_table! {
         /// A schema of views.
         SchemaDenied(account, schema) =
             1044 "42000" "Access denied for user {account} to database '{schema}'";
-        /// A table that nobody changes.
-        CommandDenied(verb, account, table) =
-            1142 "42000" "{verb} command denied to user {account} for table '{table}'";
         /// FOR SHARE of a view of information_schema.
         SharedInformation = 3550 "HY000"
             "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";

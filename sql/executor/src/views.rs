@@ -216,5 +216,5 @@ pub(crate) fn denied_schema(schema: &str, context: &Context<'_>) -> SqlError {
 }
 
 pub(crate) fn denied(verb: &str, table: &str, context: &Context<'_>) -> SqlError {
-    ExecError::CommandDenied(verb, &context.env.account(), table).into()
+    context.env.rights().denied_table(verb.to_string(), table).into()
 }

@@ -9,7 +9,6 @@
 use super::error::DdlError;
 use super::names::missing_key;
 use super::shape::Shape;
-use crate::ExecError;
 use crate::foreign::{Verifier, checked};
 use crate::{Context, SqlError, WarningLevel};
 use catalog::{Definition, ForeignKeyDef, FullName, IndexDef, Referential, TableDef};
@@ -265,8 +264,8 @@ fn parent_of(
 ) -> Result<Option<Arc<Definition>>, SqlError> {
     let (schema, name) = &key.parent;
     if catalog::virtual_schema(schema).is_some() {
-        let (account, table) = (context.env.account(), format!("{schema}.{name}"));
-        return Err(ExecError::CommandDenied("REFERENCES", &account, &table).into());
+        let table = format!("{schema}.{name}");
+        return Err(context.env.rights().denied_table("REFERENCES".into(), &table).into());
     }
     let catalog = Arc::clone(context.tables.catalog());
     let deadline = context.env.lock_deadline();

@@ -6,7 +6,8 @@
 use super::error::DdlError;
 use super::names::check_name;
 use super::note;
-use crate::{Context, Outcome, SqlError};
+use crate::{Context, Outcome, SqlError, WarningLevel};
+use access::{AccountName, Privileges};
 use catalog::{CatalogError, ColumnDef, DefaultValue, FullName, TableDef, ViewDef};
 use parser::ast::{self, CheckOption, ViewAlgorithm};
 use parser::token::TokenKind;
@@ -33,6 +34,14 @@ pub fn create_view(
     }
     let text = String::from_utf8_lossy(&create.text).trim().to_string();
     refuse(create, &text)?;
+    let create = &match must_exist {
+        true => with_what_was(create, &schema, &catalog)?,
+        false => create.clone(),
+    };
+    let definer = definer(create, context);
+    if create.definer.is_some() {
+        check_definer(&definer, context)?;
+    }
     let plan = planner::query::plan_query(&mut of_view(context), &create.query)?;
     for (table, _) in &plan.tables {
         let def = context.tables.def(*table);
@@ -62,7 +71,7 @@ pub fn create_view(
     let mut def = TableDef::new(&schema, &create.name.name, columns, collation);
     def.comment = "VIEW".into();
     def.created_us = context.env.now_us();
-    def.view = Some(Box::new(view_def(create, texts, updatable, context)));
+    def.view = Some(Box::new(view_def(create, texts, (definer, updatable), context)));
     let deadline = context.env.lock_deadline();
     let how = (create.or_replace, must_exist);
     catalog.create_view(context.client, context.tables, def, how, deadline)?;
@@ -78,7 +87,7 @@ fn of_view<'c>(context: &'c mut Context<'_>) -> planner::PlanContext<'c> {
 fn view_def(
     create: &ast::CreateView,
     texts: QueryTexts,
-    updatable: bool,
+    (definer, updatable): ((String, String), bool),
     context: &Context<'_>,
 ) -> ViewDef {
     let QueryTexts { full: query, shown: text, home: database, .. } = texts;
@@ -97,7 +106,7 @@ fn view_def(
         text,
         database,
         algorithm: algorithm.into(),
-        definer: definer(create, context),
+        definer,
         invoker: create.invoker.unwrap_or(false),
         check,
         updatable,
@@ -110,13 +119,19 @@ fn view_def(
 /// DROP VIEW.
 ///
 /// # Errors
-/// 1051, 1347.
+/// 1051, 1347, 1227.
 pub fn drop_view(drop: &ast::DropView, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
     let full = |name: &ast::ObjectName| -> Result<FullName, SqlError> {
         Ok((context.schema_of(name)?, name.name.clone()))
     };
     let names = drop.views.iter().map(full).collect::<Result<Vec<_>, _>>()?;
     let catalog = Arc::clone(context.tables.catalog());
+    for (schema, name) in &names {
+        let found = catalog.definition(schema, name)?;
+        if let Some(view) = found.as_ref().and_then(|found| found.def.view.as_deref()) {
+            check_system_user(&view.definer, context)?;
+        }
+    }
     let deadline = context.env.lock_deadline();
     let missing =
         catalog.drop_views(context.client, context.tables, &names, drop.if_exists, deadline)?;
@@ -258,6 +273,72 @@ fn zero(ty: &ColumnType, sql_mode: u64) -> DefaultValue {
             text(value::DateTime::ZERO.with_fsp(ty.decimals).to_string())
         }
         _ => DefaultValue::Bytes(Vec::new()),
+    }
+}
+
+/// ALTER VIEW as if it said what it leaves as it was: the definer, whose rights count, the algorithm.
+///
+/// # Errors
+/// Those of the dictionary; whether there is such a view is the business of who changes it.
+fn with_what_was(
+    alter: &ast::CreateView,
+    schema: &str,
+    catalog: &catalog::Catalog,
+) -> Result<ast::CreateView, SqlError> {
+    let mut filled = alter.clone();
+    let found = catalog.definition(schema, &alter.name.name)?;
+    let Some(was) = found.as_ref().and_then(|found| found.def.view.as_deref()) else {
+        return Ok(filled);
+    };
+    let (user, host) = was.definer.clone();
+    filled.definer.get_or_insert(ast::Account::Named { user, host });
+    filled.invoker.get_or_insert(was.invoker);
+    if filled.algorithm == ViewAlgorithm::Undefined {
+        filled.algorithm = match was.algorithm.as_str() {
+            "MERGE" => ViewAlgorithm::Merge,
+            "TEMPTABLE" => ViewAlgorithm::TempTable,
+            _ => ViewAlgorithm::Undefined,
+        };
+    }
+    Ok(filled)
+}
+
+/// Whether the session may make a view that acts as this account. One that is not there is noted.
+///
+/// # Errors
+/// 1227.
+fn check_definer(definer: &(String, String), context: &mut Context<'_>) -> Result<(), SqlError> {
+    let name = AccountName::new(&definer.0, &definer.1);
+    let rights = context.env.rights();
+    if name == rights.name {
+        return Ok(());
+    }
+    rights.check_global(Privileges::SUPER, &["SET_ANY_DEFINER"], "SUPER or SET_ANY_DEFINER")?;
+    if context.tables.catalog().accounts().find(&name).is_some() {
+        return check_system_user(definer, context);
+    }
+    let words = "SUPER or ALLOW_NONEXISTENT_DEFINER";
+    rights.check_global(Privileges::SUPER, &["ALLOW_NONEXISTENT_DEFINER"], words)?;
+    let account = name.to_string();
+    let (number, _, text) = SqlError::from(PlanError::NoSuchDefiner(&account)).parts();
+    context.env.warn(WarningLevel::Note, number, text);
+    Ok(())
+}
+
+/// What acts as an account that has SYSTEM_USER is made, altered and dropped by such accounts alone.
+///
+/// # Errors
+/// 1227.
+fn check_system_user(definer: &(String, String), context: &Context<'_>) -> Result<(), SqlError> {
+    const SYSTEM_USER: &str = "SYSTEM_USER";
+    let accounts = context.tables.catalog().accounts();
+    let found = accounts.find(&AccountName::new(&definer.0, &definer.1));
+    match found.is_some_and(|account| account.grants.dynamic.contains_key(SYSTEM_USER)) {
+        true => {
+            let rights = context.env.rights();
+            Ok(rights.check_global(Privileges::NONE, &[SYSTEM_USER], SYSTEM_USER)?)
+        }
+        false => Ok(()),
     }
 }
 
