@@ -175,7 +175,10 @@ impl Core {
             rights.check_global(Privileges::SUPER, &[ADMIN], words)
         };
         match scope {
-            Scope::Global | Scope::Persist => global()?,
+            Scope::Global | Scope::Persist => {
+                global()?;
+                self.may_set_of_all(id.get().name)?;
+            }
             Scope::PersistOnly => {
                 let persists = rights.dynamic("PERSIST_RO_VARIABLES_ADMIN");
                 if !(rights.dynamic(ADMIN) && persists) {
@@ -192,11 +195,39 @@ impl Core {
                     words = "SUPER, SYSTEM_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN or \
                              REPLICATION_APPLIER";
                 }
-                rights.check_global(Privileges::SUPER, &names, words)?;
+                let by_super = match variables::is_set_by_super(id.get()) {
+                    true => Privileges::SUPER,
+                    false => {
+                        words = "SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
+                        Privileges::NONE
+                    }
+                };
+                rights.check_global(by_super, &names, words)?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// What it takes beside the right to set global variables.
+    ///
+    /// # Errors
+    /// 1227.
+    fn may_set_of_all(&self, name: &str) -> Result<(), SqlError> {
+        let rights = &self.env.login.rights;
+        match name {
+            "mandatory_roles" => Ok(rights.check_global(
+                Privileges::NONE,
+                &["ROLE_ADMIN"],
+                "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
+            )?),
+            "offline_mode" => Ok(rights.check_global(
+                Privileges::SUPER,
+                &["CONNECTION_ADMIN"],
+                "SYSTEM_VARIABLES_ADMIN plus CONNECTION_ADMIN or SUPER",
+            )?),
+            _ => Ok(()),
+        }
     }
 
     /// Sets a variable of the session.

@@ -39,7 +39,7 @@ pub struct Need {
     pub privileges: Privileges,
     /// What single columns must have.
     pub columns: Vec<ColumnNeed>,
-    /// Its rows are locked, though only shown: that takes a privilege to change something.
+    /// Its rows are locked for a change, though only shown: that takes a privilege to change something.
     pub locks: bool,
 }
 
@@ -62,7 +62,7 @@ impl Need {
         self.columns.iter().try_for_each(|column| self.check_column(rights, column))
     }
 
-    /// FOR UPDATE and FOR SHARE.
+    /// FOR UPDATE; for FOR SHARE it takes no more than to read.
     ///
     /// # Errors
     /// 1142.

@@ -67,6 +67,24 @@ pub fn is_restricted(variable: &Variable) -> bool {
     RESTRICTED.binary_search(&variable.name).is_ok()
 }
 
+/// Of [`RESTRICTED`] those that SUPER is not enough for.
+const BEYOND_SUPER: &[&str] = &[
+    "internal_tmp_mem_storage_engine",
+    "low_priority_updates",
+    "max_delayed_threads",
+    "max_error_count",
+    "max_insert_delayed_threads",
+    "min_examined_row_limit",
+    "preload_buffer_size",
+    "select_into_buffer_size",
+    "select_into_disk_sync_delay",
+];
+
+/// Whether SUPER is enough to set a session's value of a restricted variable.
+pub fn is_set_by_super(variable: &Variable) -> bool {
+    !BEYOND_SUPER.contains(&variable.name)
+}
+
 /// Variables without a default.
 const UNSET: &[&str] = &["identity", "insert_id", "last_insert_id", "rand_seed1", "rand_seed2"];
 

@@ -109,7 +109,7 @@ impl Resolver<'_, '_> {
         let name = &self.qualified(&factor.name);
         let need = self.need_of(name, alias)?;
         if let Some(need) = need.filter(|_| self.view_schemas.is_empty())
-            && self.lock_of(alias).is_some()
+            && self.lock_of(alias).is_some_and(|lock| lock.exclusive)
         {
             self.context.need_locking(need)?;
         }

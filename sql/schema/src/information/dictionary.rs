@@ -205,7 +205,8 @@ pub(super) fn views(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let rights = context.viewer.rights();
     each_table(context, (1, 2), &mut |def, _| {
         let Some(view) = &def.view else { return };
-        let shown = rights.of_table(&def.schema, &def.name).has(Privileges::SHOW_VIEW);
+        let needed = Privileges::SELECT | Privileges::SHOW_VIEW;
+        let shown = rights.of_table(&def.schema, &def.name).has(needed);
         rows.push(&cells![
             "def",
             &def.schema,

@@ -180,8 +180,11 @@ fn extra(column: &ColumnDef) -> String {
 }
 
 pub(super) fn columns_extensions(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let rights = context.viewer.rights();
     each_table(context, (1, 2), &mut |def, _| {
-        for column in def.columns.iter().filter(|c| !c.hidden) {
+        let seen =
+            |c: &&ColumnDef| !c.hidden && rights.sees_column(&def.schema, &def.name, &c.name);
+        for column in def.columns.iter().filter(seen) {
             let null = || Cell::Null;
             rows.push(&cells!["def", &def.schema, &def.name, &column.name, null(), null()]);
         }

@@ -2,7 +2,9 @@
 
 use super::dictionary::each_table;
 use super::{Cell, Rows, cells};
-use catalog::{ForeignKeyDef, Histogram, IndexDef, ReadContext, Referential, TableDef, listed};
+use catalog::{
+    ColumnDef, ForeignKeyDef, Histogram, IndexDef, ReadContext, Referential, TableDef, listed,
+};
 use value::json::{JsonValue, parse_tree};
 
 pub(super) fn statistics(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
@@ -89,11 +91,13 @@ fn exact_ends(document: &mut JsonValue, histogram: &Histogram) {
 }
 
 pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
+    let rights = context.viewer.rights();
     each_table(context, (4, 5), &mut |def, _| {
+        let seen = |column: &ColumnDef| rights.sees_column(&def.schema, &def.name, &column.name);
         for index in def.indexes.iter().filter(|i| i.unique) {
             for (at, part) in index.parts.iter().enumerate() {
                 let column = &def.columns[part.column];
-                if column.hidden {
+                if column.hidden || !seen(column) {
                     continue;
                 }
                 let null = || Cell::Null;
@@ -115,6 +119,10 @@ pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_
         }
         for key in by_name(def) {
             for (at, column) in key.columns.iter().enumerate() {
+                let column = &def.columns[*column];
+                if !seen(column) {
+                    continue;
+                }
                 rows.push(&cells![
                     "def",
                     &def.schema,
@@ -122,7 +130,7 @@ pub(super) fn key_column_usage(context: &ReadContext<'_>, rows: &mut Rows<'_, '_
                     "def",
                     &def.schema,
                     &def.name,
-                    &def.columns[*column].name,
+                    &column.name,
                     at as u64 + 1,
                     at as u64 + 1,
                     &key.parent.0,
