@@ -6,11 +6,11 @@
 use crate::{AccountName, Accounts, Privileges, Rights};
 use std::fmt;
 
-/// Who made a view, and whose rights count inside of it.
+/// A view, and whose rights count inside of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definer {
-    /// The account.
-    pub account: AccountName,
+    /// Who made it; none: it says INVOKER, and the session's count.
+    pub account: Option<AccountName>,
     /// The view, as messages write it.
     pub view: String,
 }
@@ -29,7 +29,7 @@ pub struct ColumnNeed {
 /// What is needed of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The view's definer whose rights count; none: the session's.
+    /// The view that it is needed in; none: the statement names it itself.
     pub definer: Option<Definer>,
     /// Schema; empty: the privileges are global ones.
     pub schema: String,
@@ -119,10 +119,14 @@ impl Needs {
         for need in &self.0 {
             match &need.definer {
                 None => need.check(rights)?,
-                Some(definer) => {
-                    let missing = || Denied::View(definer.view.clone());
-                    let rights = Rights::of_account(accounts, &definer.account);
-                    need.check(&rights.ok_or_else(missing)?).map_err(|_| missing())?;
+                Some(Definer { account, view }) => {
+                    let missing = || Denied::View(view.clone());
+                    let of_definer = |account| Rights::of_account(accounts, account);
+                    let checked = match account {
+                        Some(account) => need.check(&of_definer(account).ok_or_else(missing)?),
+                        None => need.check(rights),
+                    };
+                    checked.map_err(|_| missing())?;
                 }
             }
         }

@@ -20,10 +20,10 @@ fn tells_of_the_server(schema: &str, table: &str) -> bool {
 }
 
 /// Whose rights count inside of a view.
-pub(crate) fn definer_of(view: &ViewDef, (schema, name): (&str, &str)) -> Option<Definer> {
+pub(crate) fn definer_of(view: &ViewDef, (schema, name): (&str, &str)) -> Definer {
     let (user, host) = &view.definer;
-    let name = (AccountName::new(user, host), format!("{schema}.{name}"));
-    (!view.invoker).then_some(Definer { account: name.0, view: name.1 })
+    let account = (!view.invoker).then(|| AccountName::new(user, host));
+    Definer { account, view: format!("{schema}.{name}") }
 }
 
 impl PlanContext<'_> {
@@ -72,8 +72,8 @@ impl PlanContext<'_> {
     ///
     /// # Errors
     /// 1449; 1045 of who may not name definers.
-    pub(crate) fn need_definer(&self, definer: &Definer) -> Result<(), SqlError> {
-        self.rights_of_definer(definer).map(|_| ())
+    pub(crate) fn need_definer(&self, account: &AccountName) -> Result<(), SqlError> {
+        self.rights_of_definer(account).map(|_| ())
     }
 
     /// EXPLAIN shows what is inside of a view: to who may see its query.
@@ -153,14 +153,13 @@ impl PlanContext<'_> {
     }
 
     fn rights_of(&self, need: &Need) -> Result<Cow<'_, Rights>, SqlError> {
-        match &need.definer {
-            Some(definer) => self.rights_of_definer(definer).map(Cow::Owned),
+        match need.definer.as_ref().and_then(|definer| definer.account.as_ref()) {
+            Some(account) => self.rights_of_definer(account).map(Cow::Owned),
             None => Ok(Cow::Borrowed(self.rights)),
         }
     }
 
-    fn rights_of_definer(&self, definer: &Definer) -> Result<Rights, SqlError> {
-        let account = &definer.account;
+    fn rights_of_definer(&self, account: &AccountName) -> Result<Rights, SqlError> {
         let rights = Rights::of_account(&self.tables.catalog().accounts(), account);
         rights.ok_or_else(|| match self.rights.is_super_or("SET_ANY_DEFINER") {
             true => PlanError::NoSuchDefiner(&account.to_string()).into(),

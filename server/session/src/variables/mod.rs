@@ -19,7 +19,7 @@ pub use told::Told;
 
 mod exceptions;
 
-pub use exceptions::{has_default, is_restricted, is_session_fixed, set_warning};
+pub use exceptions::{has_default, is_restricted, is_session_fixed, is_set_by_super, set_warning};
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};

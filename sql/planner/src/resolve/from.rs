@@ -174,7 +174,7 @@ impl Resolver<'_, '_> {
         if self.context.tables.is_temporary(&schema, &name.name) {
             return Ok(None);
         }
-        let definer = self.definers.last().cloned().flatten();
+        let definer = self.definers.last().cloned();
         let virtual_schema = catalog::virtual_schema(&schema);
         let schema = virtual_schema.unwrap_or(&schema);
         let (definer, name) = (definer.as_ref(), (schema, &*name.name));
@@ -214,12 +214,14 @@ impl Resolver<'_, '_> {
         let ctes = std::mem::take(&mut self.ctes);
         let locking = std::mem::replace(&mut self.locking, RequestedLocks::of_view(lock));
         self.view_schemas.push(view.database.clone());
-        let around_definer = self.definers.last().cloned().flatten();
-        let own_definer = definer_of(view, (&schema, &name));
-        if let Some(definer) = &own_definer {
-            self.context.need_definer(definer)?;
+        let own = definer_of(view, (&schema, &name));
+        if let Some(account) = &own.account {
+            self.context.need_definer(account)?;
         }
-        self.definers.push(own_definer.or(around_definer));
+        // Inside of another view its definer is the invoker.
+        let around = self.definers.last().filter(|around| around.account.is_some()).cloned();
+        let counts = around.filter(|_| own.account.is_none()).unwrap_or(own);
+        self.definers.push(counts);
         if self.writing.includes(alias) {
             self.writing_inside = Writing::All;
         }
@@ -234,7 +236,7 @@ impl Resolver<'_, '_> {
         self.definers.pop();
         (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
         let block = block.map_err(|e| match e.parts().0 {
-            1054 | 1109 | 1146 | 1049 | 1305 | 1356 | 1142 | 1143 => invalid(),
+            1054 | 1109 | 1146 | 1049 | 1305 | 1356 | 1142 | 1143 | 1227 => invalid(),
             _ => e,
         })?;
         if block.outputs.len() != columns.len() {

@@ -132,8 +132,8 @@ pub(crate) struct Resolver<'a, 'c> {
     locking: locking::RequestedLocks,
     /// Schemas of the views around what is being resolved, the innermost last.
     view_schemas: Vec<String>,
-    /// The definers whose rights count in those views; none: the session's do.
-    definers: Vec<Option<Definer>>,
+    /// Whose rights count in those views.
+    definers: Vec<Definer>,
     /// What is needed of the tables that a change takes rows of.
     write_privileges: WritePrivileges,
     /// Tables of the FROM that is being resolved which a change may take rows of.
