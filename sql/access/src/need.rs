@@ -27,7 +27,7 @@ pub struct ColumnNeed {
 }
 
 /// What is needed of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Need {
     /// The view that it is needed in; none: the statement names it itself.
     pub definer: Option<Definer>,
@@ -37,6 +37,8 @@ pub struct Need {
     pub table: String,
     /// Privileges that it or any of its columns must have.
     pub privileges: Privileges,
+    /// To have SELECT will do as well.
+    pub or_read: bool,
     /// What single columns must have.
     pub columns: Vec<ColumnNeed>,
     /// Its rows are locked for a change, though only shown: that takes a privilege to change something.
@@ -55,7 +57,12 @@ impl Need {
         if self.schema.is_empty() {
             return rights.check_global(self.privileges, &[], &self.privileges.listed());
         }
-        rights.check_table(&self.schema, &self.table, self.privileges)?;
+        let checked = rights.check_table(&self.schema, &self.table, self.privileges);
+        if self.or_read && checked.is_err() {
+            rights.check_table(&self.schema, &self.table, Privileges::SELECT)?;
+        } else {
+            checked?;
+        }
         if self.locks {
             self.check_locking(rights)?;
         }

@@ -27,6 +27,9 @@ base::error_table! {
             1345 "HY000" "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
         /// A view's definer who is not there.
         NoSuchDefiner(account) = 1449 "HY000" "The user specified as a definer ({account}) does not exist";
+        /// A function of a schema whose functions may not be run.
+        RoutineDenied(who, routine) =
+            1370 "42000" "execute command denied to user {who} for routine '{routine}'";
         /// A stored definition that does not parse.
         UnreadableDefinition(text) = 1812 "HY000" "Definition of '{text}' cannot be read";
         /// An index hint, or ALTER INDEX, of an index that is not there.

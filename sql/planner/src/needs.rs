@@ -35,8 +35,21 @@ impl PlanContext<'_> {
     pub(crate) fn need_table(
         &mut self,
         definer: Option<&Definer>,
-        (schema, table): (&str, &str),
+        table: (&str, &str),
         privileges: Privileges,
+    ) -> Result<Option<usize>, SqlError> {
+        self.need_table_or_read(definer, table, (privileges, false))
+    }
+
+    /// As [`Self::need_table`]; with `or_read` it will do to read the table.
+    ///
+    /// # Errors
+    /// As [`Self::need_table`].
+    pub(crate) fn need_table_or_read(
+        &mut self,
+        definer: Option<&Definer>,
+        (schema, table): (&str, &str),
+        (privileges, or_read): (Privileges, bool),
     ) -> Result<Option<usize>, SqlError> {
         let server = tells_of_the_server(schema, table);
         // What SHOW reads has a name that nobody can write.
@@ -48,6 +61,7 @@ impl PlanContext<'_> {
             schema: if server { String::new() } else { schema.to_string() },
             table: table.to_string(),
             privileges: if server { Privileges::PROCESS } else { privileges },
+            or_read: or_read && !server,
             columns: Vec::new(),
             locks: false,
         };
@@ -104,8 +118,7 @@ impl PlanContext<'_> {
     /// 1227.
     pub(crate) fn need_global(&mut self, privileges: Privileges) -> Result<(), SqlError> {
         let (schema, table) = (String::new(), String::new());
-        let need =
-            Need { definer: None, schema, table, privileges, columns: Vec::new(), locks: false };
+        let need = Need { schema, table, privileges, ..Need::default() };
         need.check(self.rights)?;
         self.needs.push(need);
         Ok(())
@@ -132,6 +145,15 @@ impl PlanContext<'_> {
         checked.map_err(|denied| self.any_of_view(denied, false))?;
         self.needs[at].columns.push(column);
         Ok(())
+    }
+
+    /// Why a column of a table may not be read.
+    pub(crate) fn denied_column(&self, at: usize, name: &str) -> Option<SqlError> {
+        let need = &self.needs[at];
+        let (name, privileges) = (name.to_string(), Privileges::SELECT);
+        let column = ColumnNeed { name, privileges, by_star: false };
+        let rights = self.rights_of(need).ok()?;
+        need.check_column(rights.as_ref(), &column).err().map(SqlError::from)
     }
 
     /// Who makes a view of a table needs any privilege of it, says MySQL; it asks for SELECT.

@@ -50,6 +50,7 @@ fn a_need_of_a_column_is_met_by_it_or_its_table() {
         schema: "s".into(),
         table: "t".into(),
         privileges: Privileges::SELECT,
+        or_read: false,
         columns: vec![ColumnNeed { name: column.into(), privileges: Privileges::SELECT, by_star }],
         locks: false,
     };
@@ -64,6 +65,9 @@ fn a_need_of_a_column_is_met_by_it_or_its_table() {
         }),
         Err(1356)
     );
+    let update = Need { privileges: Privileges::UPDATE, ..need("a", false) };
+    assert_eq!(check(update.clone()), Err(1142));
+    assert_eq!(check(Need { or_read: true, ..update }), Ok(()), "it is read");
     // What is missing inside of a view does not tell of the view's tables.
     let of_invoker = |column| Need {
         definer: Some(Definer { account: None, view: "s.v".into() }),

@@ -6,6 +6,7 @@ use crate::error::PlanError;
 use crate::logical::{GROUP_LEAF, Subquery, column_of};
 use crate::parameters::ParameterType;
 use crate::query_plan::SubplanKind;
+use access::Privileges;
 use expr::SqlError;
 use expr::aggregate::AggregateCall;
 use expr::tree::{Column, Comparison, Expr, OwnedDatum, Quantified, Typed};
@@ -221,13 +222,26 @@ impl Resolver<'_, '_> {
         if builtin && name == "NAME_CONST" {
             refuse_name_const(call)?;
         }
-        self.build.call(call, arguments).map_err(|error| match (&error, self.context.database) {
-            (SqlError::Other(1305, ..), Some(schema)) if builtin => {
-                expr::build::no_function(schema, &call.name.name)
-            }
-            (SqlError::Other(1305, ..), None) if builtin => SqlError::NoDatabase,
-            _ => error,
+        self.build.call(call, arguments).map_err(|error| match error {
+            SqlError::Other(1305, ..) => self.no_function(&call.name, error),
+            other => other,
         })
+    }
+
+    /// What the name of a function ends in that is not there: who may run none of its schema's hears no more than that.
+    fn no_function(&self, name: &ast::ObjectName, error: SqlError) -> SqlError {
+        let Some(schema) = name.schema.as_deref().or(self.context.database) else {
+            return SqlError::NoDatabase;
+        };
+        let rights = self.context.rights;
+        if !rights.of_schema(schema).has(Privileges::EXECUTE) {
+            let routine = format!("{schema}.{}", name.name);
+            return PlanError::RoutineDenied(&rights.name.to_string(), &routine).into();
+        }
+        match name.schema.is_some() {
+            true => error,
+            false => expr::build::no_function(schema, &name.name),
+        }
     }
 
     /// ANY_VALUE in a clause that allows aggregates.

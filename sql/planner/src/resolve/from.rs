@@ -184,8 +184,7 @@ impl Resolver<'_, '_> {
         match self.write_privileges {
             // Of several tables those are updated of which a column may be.
             WritePrivileges::UpdateOrSelect => {
-                let updates = self.context.need_table(definer, name, Privileges::UPDATE);
-                updates.or_else(|_| self.context.need_table(definer, name, Privileges::SELECT))
+                self.context.need_table_or_read(definer, name, (Privileges::UPDATE, true))
             }
             WritePrivileges::All(privileges) => self.context.need_table(definer, name, privileges),
         }
@@ -236,7 +235,7 @@ impl Resolver<'_, '_> {
         self.definers.pop();
         (self.scopes, self.ctes, self.locking) = (scopes, ctes, locking);
         let block = block.map_err(|e| match e.parts().0 {
-            1054 | 1109 | 1146 | 1049 | 1305 | 1356 | 1142 | 1143 | 1227 => invalid(),
+            1054 | 1109 | 1146 | 1049 | 1305 | 1356 | 1370 | 1142 | 1143 | 1227 => invalid(),
             _ => e,
         })?;
         if block.outputs.len() != columns.len() {

@@ -302,9 +302,19 @@ impl Resolver<'_, '_> {
 
     /// The place of a column as seen from the innermost block, whose value is read.
     pub(crate) fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
-        let found = self.place_of(column)?;
+        let found = self.place_of(column).map_err(|error| self.of_hidden_columns(column, error))?;
         self.need_column_of(&found, Privileges::SELECT, false)?;
         Ok(found)
+    }
+
+    /// Who may not read all columns of the first table does not learn which ones it lacks.
+    fn of_hidden_columns(&self, column: &ast::ColumnRef, error: SqlError) -> SqlError {
+        let SqlError::UnknownColumn { clause, .. } = &error else { return error };
+        let [scope] = &self.scopes[..] else { return error };
+        let first = scope.leaves.first().filter(|_| *clause != "having clause");
+        let named = |leaf: &&Leaf| column.table.as_ref().is_none_or(|table| *table == leaf.name);
+        let need = first.filter(named).and_then(|leaf| leaf.need);
+        need.and_then(|need| self.context.denied_column(need, &column.column)).unwrap_or(error)
     }
 
     /// The place of a column as seen from the innermost block.
