@@ -147,7 +147,8 @@ impl ForeignKeys {
                 None => false,
             };
             if !found {
-                return Err(text::no_parent(context.tables.def(table), &own.key));
+                let rights = context.env.rights();
+                return Err(text::no_parent(context.tables.def(table), &own.key, rights));
             }
         }
         Ok(())
@@ -194,7 +195,8 @@ impl ForeignKeys {
         let (Some(old), new) = (change.before(), change.after()) else { return Ok(()) };
         let action = referring.key.action(link.delete);
         let refused = |context: &Context<'_>| {
-            Err(text::has_children(context.tables.def(referring.child), &referring.key))
+            let child = context.tables.def(referring.child);
+            Err(text::has_children(child, &referring.key, context.env.rights()))
         };
         // A row that refers to itself is its own child, though it is changed by now.
         let to_itself = referring.child == link.table;
@@ -281,7 +283,10 @@ impl ForeignKeys {
                     let from = &parent.spec().columns[referring.referenced[n]];
                     match fit::stored(&values[n], from, &def.columns[*column].ty) {
                         Some(value) => value,
-                        None => return Err(text::has_children(def, &referring.key)),
+                        None => {
+                            let rights = context.env.rights();
+                            return Err(text::has_children(def, &referring.key, rights));
+                        }
                     }
                 }
             };

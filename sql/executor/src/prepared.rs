@@ -99,15 +99,18 @@ impl Prepared {
         self.program.sets_variables
     }
 
-    /// Locks the tables; false when one of them is not what it was planned for.
+    /// Locks the tables; false when one of them is not what it was planned for, or what it needs is not granted: planned
+    /// anew it says so.
     ///
     /// # Errors
-    /// What it needs is not granted any more; lock errors.
+    /// Lock errors.
     #[inline]
     pub fn relock(&self, context: &mut Context<'_>) -> Result<bool, SqlError> {
         let state = context.env.rights_state();
         if self.allowed_in.get() != state {
-            self.program.check_rights(context)?;
+            if self.program.check_rights(context).is_err() {
+                return Ok(false);
+            }
             self.allowed_in.set(state);
         }
         if context.tables.asks() {

@@ -99,6 +99,16 @@ impl PlanContext<'_> {
         if shows { Ok(()) } else { Err(PlanError::ViewNotExplained.into()) }
     }
 
+    /// EXPLAIN shows which tables a view reads: to who may read one of their columns.
+    ///
+    /// # Errors
+    /// 1345.
+    pub(crate) fn need_sight_below_view(&self, schema: &str, table: &str) -> Result<(), SqlError> {
+        let shows =
+            !self.explains || self.rights.check_table(schema, table, Privileges::SELECT).is_ok();
+        if shows { Ok(()) } else { Err(PlanError::ViewNotExplained.into()) }
+    }
+
     /// Asks to lock rows of a table that are only shown.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use super::DEPTH_MAX;
 use crate::SqlError;
 use crate::quoting::Quoting;
 use crate::write::error::RowError;
+use access::{Privileges, Rights};
 use base::IndexId;
 use catalog::{ForeignKeyDef, Referential, TableDef};
 use expr::OwnedDatum;
@@ -48,9 +49,17 @@ fn shown(child: &TableDef, table: &str, key: &ForeignKeyDef) -> String {
     format!("{}.{}, {text}", quoted(&child.schema), quoted(table))
 }
 
+/// Whether a message may tell of a table: there is any privilege of all of it.
+fn may_tell_of(schema: &str, table: &str, rights: &Rights) -> bool {
+    rights.of_table(schema, table).has_any(Privileges::OF_TABLE)
+}
+
 /// 1452.
-pub fn no_parent(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
-    no_parent_of(child, &child.name, key)
+pub fn no_parent(child: &TableDef, key: &ForeignKeyDef, rights: &Rights) -> SqlError {
+    match may_tell_of(&key.parent.0, &key.parent.1, rights) {
+        true => no_parent_of(child, &child.name, key),
+        false => RowError::NoHiddenParent.into(),
+    }
 }
 
 /// 1452 with another name for the table.
@@ -59,8 +68,11 @@ pub fn no_parent_of(child: &TableDef, table: &str, key: &ForeignKeyDef) -> SqlEr
 }
 
 /// 1451.
-pub fn has_children(child: &TableDef, key: &ForeignKeyDef) -> SqlError {
-    RowError::HasChildren(&shown(child, &child.name, key)).into()
+pub fn has_children(child: &TableDef, key: &ForeignKeyDef, rights: &Rights) -> SqlError {
+    match may_tell_of(&child.schema, &child.name, rights) {
+        true => RowError::HasChildren(&shown(child, &child.name, key)).into(),
+        false => RowError::HasHiddenChildren.into(),
+    }
 }
 
 /// 1761: the parent's new values would be in the child twice.

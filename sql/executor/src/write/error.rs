@@ -40,6 +40,12 @@ base::error_table! {
         /// By this foreign key, with its table before it, the row has children, which stay.
         HasChildren(key) =
             1451 "23000" "Cannot delete or update a parent row: a foreign key constraint fails ({key})";
+        /// As [`RowError::NoParent`], to who has no privilege of the parent.
+        NoHiddenParent =
+            1452 "23000" "Cannot add or update a child row: a foreign key constraint fails";
+        /// As [`RowError::HasChildren`], to who has no privilege of the child.
+        HasHiddenChildren =
+            1451 "23000" "Cannot delete or update a parent row: a foreign key constraint fails";
         /// The parent's new values, joined by `-`, would be in the child's unique index twice.
         DuplicateChild(parent, record, child, index) =
             1761 "23000" "Foreign key constraint for table '{parent}', record '{record}' would lead to a duplicate \

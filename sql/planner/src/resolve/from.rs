@@ -177,6 +177,9 @@ impl Resolver<'_, '_> {
         let definer = self.definers.last().cloned();
         let virtual_schema = catalog::virtual_schema(&schema);
         let schema = virtual_schema.unwrap_or(&schema);
+        if !self.view_schemas.is_empty() {
+            self.context.need_sight_below_view(schema, &name.name)?;
+        }
         let (definer, name) = (definer.as_ref(), (schema, &*name.name));
         if !self.writing.includes(alias) {
             return self.context.need_table(definer, name, Privileges::SELECT);
