@@ -52,6 +52,9 @@ pub fn start(server: &Server) {
     }
     let level = level(globals.number(READ_ONLY) != 0, globals.number(SUPER_READ_ONLY) != 0);
     server.catalog.set_read_only(level);
+    if globals.number(PARTIAL_REVOKES) != 0 {
+        server.catalog.set_exact_schemas(true);
+    }
     let id = variables::id(MANDATORY_ROLES);
     if let Ok(roles) = roles_named(&id.get().kind.show(&globals.value(id)))
         && !roles.is_empty()
@@ -86,10 +89,11 @@ impl Core {
             PARTIAL_REVOKES => {
                 let accounts = self.env.server.catalog.accounts();
                 let some = accounts.all().iter().any(|a| !a.grants.restrictions.is_empty());
-                return match some && !on {
-                    true => Err(SessionError::PartialRevokesExist.into()),
-                    false => Ok(()),
-                };
+                if some && !on {
+                    return Err(SessionError::PartialRevokesExist.into());
+                }
+                self.env.server.catalog.set_exact_schemas(on);
+                return Ok(());
             }
             _ => {}
         }

@@ -205,6 +205,9 @@ base::error_table! {
         MandatoryRole(role) =
             3628 "HY000" "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be \
                           lifted by excluding the role identifier from the global variable mandatory_roles.";
+        /// A global REVOKE from who has more of a schema than the session.
+        RevokeUnderRestrictions(who, schema) =
+            3879 "HY000" "Access denied for AuthId {who} to database '{schema}'.";
         /// A role of `mandatory_roles` that could not be taken any more.
         MandatorySystemUser(role) =
             3880 "HY000" "Cannot set mandatory_roles: AuthId {role} has 'SYSTEM_USER' privilege.";

@@ -14,6 +14,8 @@ pub struct Accounts {
     list: Vec<Arc<Account>>,
     /// Roles that everybody has: `mandatory_roles`.
     mandatory: Arc<[AccountName]>,
+    /// `partial_revokes`: `%` and `_` in the names of schemas are meant as they are written.
+    exact_schemas: bool,
     version: u64,
 }
 
@@ -25,12 +27,22 @@ impl Accounts {
             let name = &account.name;
             (order_of(&name.host), name.user.is_empty(), name.clone())
         });
-        Accounts { list, mandatory: Arc::default(), version }
+        Accounts { list, version, ..Accounts::default() }
     }
 
     /// With other roles that everybody has, as the next version.
     pub fn with_mandatory(&self, roles: Vec<AccountName>) -> Accounts {
-        Accounts { mandatory: roles.into(), version: self.version + 1, list: self.list.clone() }
+        Accounts { mandatory: roles.into(), version: self.version + 1, ..self.clone() }
+    }
+
+    /// With names of schemas that are exact ones or patterns, as the next version.
+    pub fn with_exact_schemas(&self, exact_schemas: bool) -> Accounts {
+        Accounts { exact_schemas, version: self.version + 1, ..self.clone() }
+    }
+
+    /// Whether the names of schemas are no patterns.
+    pub fn have_exact_schemas(&self) -> bool {
+        self.exact_schemas
     }
 
     /// Roles that everybody has, as far as they are there.
@@ -111,7 +123,8 @@ impl Accounts {
         };
         let kept = self.list.iter().filter(stays).cloned();
         let list = kept.chain(changed.iter().cloned().map(Arc::new));
-        Accounts { mandatory: Arc::clone(&self.mandatory), ..Accounts::new(list, self.version + 1) }
+        let (mandatory, exact_schemas) = (Arc::clone(&self.mandatory), self.exact_schemas);
+        Accounts { mandatory, exact_schemas, ..Accounts::new(list, self.version + 1) }
     }
 }
 

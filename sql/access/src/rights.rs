@@ -53,6 +53,8 @@ pub struct Rights {
     everything: bool,
     /// It may, whatever the accounts say.
     unlimited: bool,
+    /// Names of schemas are no patterns.
+    exact_schemas: bool,
 }
 
 impl Rights {
@@ -135,6 +137,7 @@ impl Rights {
             return;
         }
         let client = Client { host: &self.host, address: self.address };
+        self.exact_schemas = accounts.have_exact_schemas();
         let account = accounts.find(&self.name);
         let others = accounts.granting(&self.name.user, client);
         let others = others.into_iter().filter(|other| other.name != self.name);
@@ -208,9 +211,10 @@ impl Rights {
 
     /// What is granted of the schema itself.
     fn granted_in(&self, schema: &str) -> Privileges {
-        let of_roles = self.roles.iter().map(|role| best_schema(&role.grants, schema));
+        let best = |of: &Arc<Account>| best_schema(&of.grants, schema, self.exact_schemas);
+        let of_roles = self.roles.iter().map(best);
         // Of those that name the user the first that knows the schema counts.
-        let mut granted = self.own.iter().map(|a| best_schema(&a.grants, schema));
+        let mut granted = self.own.iter().map(best);
         let granted = granted.find(|p| !p.is_empty()).unwrap_or_default();
         of_roles.fold(granted, |all, more| all | more)
     }
@@ -400,8 +404,11 @@ impl Rights {
     }
 }
 
-/// The privileges of the pattern that names a schema most exactly.
-fn best_schema(grants: &Grants, schema: &str) -> Privileges {
+/// The privileges of the pattern that names a schema most exactly; or of its name alone.
+fn best_schema(grants: &Grants, schema: &str, exact: bool) -> Privileges {
+    if exact {
+        return grants.schemas.get(schema).copied().unwrap_or_default();
+    }
     let matching = grants.schemas.iter().filter(|(pattern, _)| like_schema(pattern, schema));
     let best = matching.min_by_key(|(pattern, _)| schema_order(pattern));
     best.map_or(Privileges::NONE, |(_, privileges)| *privileges)

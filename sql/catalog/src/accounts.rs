@@ -118,6 +118,11 @@ impl Catalog {
         self.publish_accounts(None, |accounts| accounts.with_mandatory(roles));
     }
 
+    /// `partial_revokes`: whether the names of schemas are no patterns.
+    pub fn set_exact_schemas(&self, exact: bool) {
+        self.publish_accounts(None, |accounts| accounts.with_exact_schemas(exact));
+    }
+
     /// Makes the next version of those that are there, which somebody else may change just now.
     fn publish_accounts(
         &self,

@@ -132,6 +132,9 @@ impl Core {
                     });
                 };
                 core.may_change(account)?;
+                if level == Level::Global {
+                    core.may_revoke_under(account)?;
+                }
                 let missing = match restrict(&mut account.grants, &level, &listed, partial) {
                     true => false,
                     false => !take(&mut account.grants, &level, &listed),
@@ -160,6 +163,7 @@ impl Core {
                 let name = core.account_name(from);
                 match changes.account(accounts, &name) {
                     Some(account) => {
+                        core.may_revoke_under(account)?;
                         core.may_change(account)?;
                         account.grants.take_all();
                     }

@@ -53,6 +53,24 @@ impl Core {
         }
     }
 
+    /// Globally something is revoked from those alone from whom was taken what was taken from the session.
+    ///
+    /// # Errors
+    /// 3879.
+    pub(super) fn may_revoke_under(&self, from: &Account) -> Result<(), SqlError> {
+        let rights = &self.env.login.rights;
+        let more = |(schema, taken): &(String, Privileges)| {
+            !from.grants.restrictions.get(schema).copied().unwrap_or_default().has(*taken)
+        };
+        match rights.restrictions().into_iter().find(more) {
+            Some((schema, _)) => {
+                let who = rights.name.quoted();
+                Err(SessionError::RevokeUnderRestrictions(&who, &schema).into())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The roles of WITH ROLE; those that it names were given.
     fn roles_of_grant(
         &self,

@@ -38,6 +38,19 @@ fn each_level_adds_to_the_one_above() {
 }
 
 #[test]
+fn patterns_of_schemas_are_names_where_parts_can_be_revoked() {
+    let (mut rights, accounts) = rights(|g| {
+        g.add_schema("s_", Privileges::SELECT);
+    });
+    assert_eq!(rights.of_schema("s1"), Privileges::SELECT);
+    rights.take(&accounts.with_exact_schemas(true));
+    assert_eq!(rights.of_schema("s1"), Privileges::NONE);
+    assert_eq!(rights.of_schema("s_"), Privileges::SELECT);
+    let kept = accounts.with_exact_schemas(true).changed(&[], &[]);
+    assert!(kept.have_exact_schemas() && kept.version() == 3);
+}
+
+#[test]
 fn a_need_of_a_column_is_met_by_it_or_its_table() {
     let (rights, accounts) = rights(|g| {
         let mut table = TableGrant::default();

@@ -208,9 +208,7 @@ impl Resolver<'_, '_> {
         columns: Vec<LeafColumn>,
     ) -> Result<Leaf, SqlError> {
         let invalid = || SqlError::from(PlanError::InvalidView(&schema, &name));
-        if self.view_schemas.is_empty() {
-            self.context.need_sight_of_view(&schema, &name)?;
-        }
+        self.context.need_sight_of_view(&schema, &name)?;
         let query = query.ok_or_else(invalid)?;
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);

@@ -206,7 +206,7 @@ pub(super) fn views(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     each_table(context, (1, 2), &mut |def, _| {
         let Some(view) = &def.view else { return };
         let needed = Privileges::SELECT | Privileges::SHOW_VIEW;
-        let shown = rights.of_table(&def.schema, &def.name).has(needed);
+        let shown = rights.check_table(&def.schema, &def.name, needed).is_ok();
         rows.push(&cells![
             "def",
             &def.schema,
