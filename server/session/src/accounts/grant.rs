@@ -133,7 +133,7 @@ impl Core {
                 };
                 core.may_change(account)?;
                 if level == Level::Global {
-                    core.may_revoke_under(account)?;
+                    core.may_revoke_under(account, Some(listed.set))?;
                 }
                 let missing = match restrict(&mut account.grants, &level, &listed, partial) {
                     true => false,
@@ -163,7 +163,7 @@ impl Core {
                 let name = core.account_name(from);
                 match changes.account(accounts, &name) {
                     Some(account) => {
-                        core.may_revoke_under(account)?;
+                        core.may_revoke_under(account, None)?;
                         core.may_change(account)?;
                         account.grants.take_all();
                     }

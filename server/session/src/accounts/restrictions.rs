@@ -53,14 +53,20 @@ impl Core {
         }
     }
 
-    /// Globally something is revoked from those alone from whom was taken what was taken from the session.
+    /// Everything (`None`), or global privileges all of which the session lacks somewhere, are revoked from those alone
+    /// from whom as much was taken.
     ///
     /// # Errors
     /// 3879.
-    pub(super) fn may_revoke_under(&self, from: &Account) -> Result<(), SqlError> {
+    pub(super) fn may_revoke_under(
+        &self,
+        from: &Account,
+        revoked: Option<Privileges>,
+    ) -> Result<(), SqlError> {
         let rights = &self.env.login.rights;
         let more = |(schema, taken): &(String, Privileges)| {
-            !from.grants.restrictions.get(schema).copied().unwrap_or_default().has(*taken)
+            let of_account = from.grants.restrictions.get(schema).copied().unwrap_or_default();
+            revoked.is_none_or(|set| taken.has(set)) && !of_account.has(*taken)
         };
         match rights.restrictions().into_iter().find(more) {
             Some((schema, _)) => {
