@@ -101,11 +101,11 @@ pub fn plan_insert(
     })
 }
 
-/// The row in the making, as ON DUPLICATE KEY UPDATE may name it.
+/// The row in the making, as ON DUPLICATE KEY UPDATE may name it: to read it is to read the table's columns.
 fn new_row(insert: &ast::Insert, target: &Leaf, columns: &[usize]) -> Result<Leaf, SqlError> {
     match &insert.row_alias {
         Some((alias, names)) => {
-            renamed(Leaf { name: alias.clone(), need: None, ..target.clone() }, columns, names)
+            renamed(Leaf { name: alias.clone(), ..target.clone() }, columns, names)
         }
         None => Ok(Leaf { name: String::new(), need: None, ..target.clone() }),
     }

@@ -160,7 +160,8 @@ pub(super) fn on_duplicate(
             result: ResultColumn::computed("", ty, ty.decimals),
         });
         let columns = columns.collect();
-        scope.leaves.push(Leaf { name: String::new(), columns, ..scope.leaves[1].clone() });
+        let leaf = Leaf { name: String::new(), columns, need: None, ..scope.leaves[1].clone() };
+        scope.leaves.push(leaf);
     }
     let subqueries = resolver.plan_subqueries(&mut assignments, (unread, place))?;
     Ok(OnDuplicate { assignments, subqueries, values_calls, selected })
