@@ -18,6 +18,9 @@ use parser::ast::{Expr, Literal, ResetPersist, Scope, SetItem, SetTransaction, S
 use value::{Charset, Collation};
 use wire::reply::Metadata;
 
+/// Who may set global variables has it.
+const ADMIN: &str = "SYSTEM_VARIABLES_ADMIN";
+
 /// A checked assignment.
 struct Action {
     id: VarId,
@@ -168,23 +171,13 @@ impl Core {
     /// # Errors
     /// 1227, 3630.
     fn may_set(&self, id: VarId, scope: Scope) -> Result<(), SqlError> {
-        const ADMIN: &str = "SYSTEM_VARIABLES_ADMIN";
         let rights = &self.env.login.rights;
-        let global = || {
-            let words = "SUPER or SYSTEM_VARIABLES_ADMIN";
-            rights.check_global(Privileges::SUPER, &[ADMIN], words)
-        };
         match scope {
             Scope::Global | Scope::Persist => {
-                global()?;
+                self.may_set_globally()?;
                 self.may_set_of_all(id.get().name)?;
             }
-            Scope::PersistOnly => {
-                let persists = rights.dynamic("PERSIST_RO_VARIABLES_ADMIN");
-                if !(rights.dynamic(ADMIN) && persists) {
-                    return Err(SessionError::PersistDenied.into());
-                }
-            }
+            Scope::PersistOnly => self.may_persist_only()?,
             Scope::Session | Scope::Unspecified if variables::is_restricted(id.get()) => {
                 let (mut names, mut words) = (
                     vec![ADMIN, "SESSION_VARIABLES_ADMIN"],
@@ -207,6 +200,26 @@ impl Core {
             _ => {}
         }
         Ok(())
+    }
+
+    /// SET GLOBAL and SET PERSIST.
+    ///
+    /// # Errors
+    /// 1227.
+    fn may_set_globally(&self) -> Result<(), SqlError> {
+        self.needs_any(Privileges::SUPER, &[ADMIN], "SUPER or SYSTEM_VARIABLES_ADMIN")
+    }
+
+    /// SET PERSIST_ONLY.
+    ///
+    /// # Errors
+    /// 3630.
+    fn may_persist_only(&self) -> Result<(), SqlError> {
+        let rights = &self.env.login.rights;
+        match rights.dynamic(ADMIN) && rights.dynamic("PERSIST_RO_VARIABLES_ADMIN") {
+            true => Ok(()),
+            false => Err(SessionError::PersistDenied.into()),
+        }
     }
 
     /// What it takes beside the right to set global variables.
@@ -597,8 +610,24 @@ impl Core {
         }
     }
 
+    /// Whether the session may forget what is persisted: of what can be set while the server runs, and of what cannot.
+    ///
+    /// # Errors
+    /// 1227, 3630.
+    fn may_reset(&self, name: Option<&str>) -> Result<(), SqlError> {
+        let persisted = self.env.server.globals.persisted();
+        let ids = persisted.iter().filter_map(|(known, _)| variables::find(known));
+        let meant = |id: &VarId| name.is_none_or(|name| variables::find(name) == Some(*id));
+        let (fixed, others): (Vec<_>, Vec<_>) = ids.filter(meant).partition(|id| id.get().fixed);
+        if !others.is_empty() {
+            self.may_set_globally()?;
+        }
+        if fixed.is_empty() { Ok(()) } else { self.may_persist_only() }
+    }
+
     /// RESET PERSIST.
     pub fn reset_persist(&mut self, reset: &ResetPersist) -> Result<(), SqlError> {
+        self.may_reset(reset.name.as_deref())?;
         let result = self.env.server.globals.reset_persist(reset.name.as_deref());
         match result {
             Err(error) if reset.if_exists => {
