@@ -7,7 +7,7 @@ use super::error::DdlError;
 use super::names::check_name;
 use super::note;
 use crate::{Context, Outcome, SqlError, WarningLevel};
-use access::{AccountName, Privileges};
+use access::{Account, AccountName, Privileges};
 use catalog::{CatalogError, ColumnDef, DefaultValue, FullName, TableDef, ViewDef};
 use parser::ast::{self, CheckOption, ViewAlgorithm};
 use parser::token::TokenKind;
@@ -325,15 +325,18 @@ fn check_definer(definer: &(String, String), context: &mut Context<'_>) -> Resul
     Ok(())
 }
 
-/// What acts as an account that has SYSTEM_USER is made, altered and dropped by such accounts alone.
+/// What acts as an account that has SYSTEM_USER, or a role that has it, is made, altered and dropped by such sessions alone.
 ///
 /// # Errors
 /// 1227.
 fn check_system_user(definer: &(String, String), context: &Context<'_>) -> Result<(), SqlError> {
     const SYSTEM_USER: &str = "SYSTEM_USER";
     let accounts = context.tables.catalog().accounts();
-    let found = accounts.find(&AccountName::new(&definer.0, &definer.1));
-    match found.is_some_and(|account| account.grants.dynamic.contains_key(SYSTEM_USER)) {
+    let Some(found) = accounts.find(&AccountName::new(&definer.0, &definer.1)) else {
+        return Ok(());
+    };
+    let has = |account: &Arc<Account>| account.grants.dynamic.contains_key(SYSTEM_USER);
+    match has(found) || accounts.closure(found.roles.keys()).iter().any(has) {
         true => {
             let rights = context.env.rights();
             Ok(rights.check_global(Privileges::NONE, &[SYSTEM_USER], SYSTEM_USER)?)
