@@ -495,6 +495,7 @@ mod namespaces;
 mod older_accounts;
 mod parameters;
 mod passwords;
+mod rights;
 mod schemas;
 mod statements;
 mod table_cache;
