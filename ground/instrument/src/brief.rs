@@ -1,6 +1,6 @@
 //! A lock for what one thread writes all the time and others copy now and then.
 //!
-//! 1. Whoever has it copies a few records at most while he does: who finds it taken spins, and soon yields. 2. Taking and giving it
+//! 1. Whoever has it completes and copies the records of one session at most while he does: who finds it taken spins, and soon yields. 2. Taking and giving it
 //! back are one exchange and one store, without a look at panics: what it protects is whole at each step.
 
 use std::cell::UnsafeCell;

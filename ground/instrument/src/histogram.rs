@@ -46,7 +46,7 @@ const TIMES_ROOM: usize = TIMES.next_power_of_two();
 /// The bucket of the shortest time of each part: that of a longer one is the same, or the next.
 static BUCKETS: [u16; TIMES_ROOM] = {
     let (mut buckets, mut part, mut bucket) = ([0; TIMES_ROOM], 0, 0);
-    while part < TIMES {
+    while part < TIMES_ROOM {
         let least_ns = ((PARTS + part % PARTS) as u128)
             << (part / PARTS)
             << (FIRST_NS.ilog2() - PARTS.ilog2());

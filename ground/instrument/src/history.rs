@@ -1,7 +1,7 @@
 //! The statements and transactions that a session ran last, and those that all sessions did.
 //!
-//! 1. A session writes its own rings, under a lock that nobody else takes but readers, for one copy; a record's memory is used
-//! again, so that a warm statement allocates nothing. 2. A ring ends with its session. 3. The histories of all sessions are
+//! 1. A session writes its own rings, under a lock that nobody else takes but readers, to complete the records and copy them; a
+//! record's memory is used again, so that a warm statement allocates nothing. 2. A ring ends with its session. 3. The histories of all sessions are
 //! rings under one mutex each: they cost every event a write that others see, and are off unless they are asked for.
 //! 4. A plain statement's record says which run has it, and nothing that those of a run have alike: it is told that before a reader
 //! sees it, and before runs are settled. 5. Events of a thread are numbered in the order in which they ended, but that a transaction
@@ -13,7 +13,7 @@ use crate::last::Last;
 use crate::prepared::PreparedRow;
 use crate::registry;
 use crate::ring::Ring;
-use crate::run::{Plain, RunKind, RunPlace, Runs, run_of};
+use crate::run::{Plain, Run, RunKind, RunPlace, Runs, run_of};
 use crate::stat::Tally;
 use crate::statement::{ONE_RANGE, StatementEnd, Sums};
 use crate::transaction::{BranchName, BranchState, OwnTransaction, TransactionRecord};
@@ -523,12 +523,18 @@ impl SessionHistory {
         if !run.is_of(RunKind::of(instrument, own, digest)) {
             return false;
         }
+        self.add_to(run, &mut rings, plain, kept);
+        true
+    }
+
+    /// Adds a statement to a run of its kind.
+    #[inline(always)]
+    fn add_to(&self, run: &Run, rings: &mut Rings, plain: &Plain, kept: Kept<'_>) {
         run.add(plain);
         if kept.keeps {
             let event_id = number(&self.shared.events, kept.own);
             rings.keep_again(run.place(), (event_id, self.active), plain, kept);
         }
-        true
     }
 
     /// As [`Self::adds_again`], of one that is not like the one before; `page` is the session's.
@@ -542,14 +548,13 @@ impl SessionHistory {
         page: &CounterPage,
     ) {
         let mut rings = self.shared.rings.take();
-        if let Some(must_settle) = rings.runs.must_settle((prepared, digest)) {
+        if let Some((run, must_settle)) = rings.runs.place_for((prepared, digest)) {
             if must_settle {
                 rings.settle(self.shared.thread_id, page);
             }
-            rings.runs.begin(RunKind::of(instrument, own, digest), (prepared, digest));
-            drop(rings);
-            let is_added = self.adds_again((instrument, own), (prepared, digest), plain, kept);
-            return assert!(is_added, "a statement that its own run does not take");
+            // Under the same lock: whoever takes it next may settle the run, which ends it.
+            rings.runs.begin(run, RunKind::of(instrument, own, digest), (prepared, digest));
+            return self.add_to(run, &mut rings, plain, kept);
         }
         drop(rings);
         let end = StatementEnd {

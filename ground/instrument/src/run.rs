@@ -183,29 +183,29 @@ pub(crate) fn run_of<'r>(
 }
 
 impl Runs {
-    /// Whether they are to be settled before a statement can be added to a run of these rows, which has none of its kind; `None`: it
-    /// cannot be.
+    /// The run of these rows, which has no statement of the kind that comes, and whether all are to be settled before it can have one;
+    /// `None`: it cannot.
     #[cold]
-    pub fn must_settle(
+    pub fn place_for<'r>(
         &self,
-        (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
-    ) -> Option<bool> {
+        (prepared, digest): (Option<&'r Arc<PreparedRow>>, Option<&'r Arc<DigestRow>>),
+    ) -> Option<(&'r Run, bool)> {
         // The session keeps it until it is settled: a long text is not kept beyond its statement.
         if prepared.is_some_and(|row| !row.is_short()) {
             return None;
         }
         let run = run_of(prepared, digest)?;
-        Some(run.kind.get() != 0 || self.0.len() >= RUNS_MAX)
+        Some((run, run.kind.get() != 0 || self.0.len() >= RUNS_MAX))
     }
 
     /// Lets statements of a kind be added to the run of these rows, which is empty.
     #[cold]
     pub fn begin(
         &mut self,
+        run: &Run,
         kind: RunKind,
         (prepared, digest): (Option<&Arc<PreparedRow>>, Option<&Arc<DigestRow>>),
     ) {
-        let Some(run) = run_of(prepared, digest) else { return };
         run.kind.set(kind.of);
         run.digest.set(kind.digest);
         let own = prepared.zip(digest).is_some_and(|(row, digest)| row.is_of(digest.digest()));
@@ -252,6 +252,8 @@ mod tests {
     use super::*;
     use crate::prepared::PreparedOf;
     use crate::{DigestKey, Figures, Kept, SessionDigests, SessionHistory, Sum, TransactionKind};
+
+    use std::sync::atomic::Ordering::Relaxed;
 
     const SELECT: u16 = 3;
     const EXECUTE: u16 = 4;
@@ -388,6 +390,30 @@ mod tests {
         }
         crate::settle();
         assert_eq!(ran.told(SELECT).0, 90);
+    }
+
+    #[test]
+    fn none_is_lost_while_others_settle_all_the_time() {
+        const STATEMENTS: u64 = 20_000;
+        let _alone = stdx::lock(&crate::EMPTIES);
+        crate::set_digest_limits(10_000, 1024, 60);
+        let mut ran = Ran::new(9004);
+        let rows = [ran.row(5), ran.row(6)];
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Relaxed) {
+                    crate::settle();
+                }
+            });
+            for n in 0..STATEMENTS {
+                ran.run((SELECT, own(n % 3 == 0)), None, Some(&rows[(n % 2) as usize]), 2);
+            }
+            is_over.store(true, Relaxed);
+        });
+        crate::settle();
+        assert_eq!(ran.told(SELECT), (STATEMENTS, 2 * STATEMENTS));
+        assert_eq!((by_digest(5), by_digest(6)), (STATEMENTS / 2, STATEMENTS / 2));
     }
 
     #[test]

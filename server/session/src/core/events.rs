@@ -327,7 +327,7 @@ impl Events {
             None => false,
         };
         if !is_added {
-            // Made here, so that nobody else's lies in memory.
+            // Copies: where their addresses are not taken, these are kept in registers.
             self.adds_first(slot, kind, ended.prepared, &Plain { ..plain }, &Kept { ..kept });
         }
     }
