@@ -47,8 +47,8 @@ impl<S: Read + Write> Client<S> {
         let columns = reader.u16_le().map_err(cut)?;
         let parameters = reader.u16_le().map_err(cut)?;
         // Definitions of either kind, and what ends them.
-        for count in [parameters, columns] {
-            for _ in 0..count + u16::from(count > 0) {
+        for count in [parameters, columns].map(usize::from) {
+            for _ in 0..count + usize::from(count > 0) {
                 self.packet()?;
             }
         }

@@ -195,9 +195,12 @@ impl Catalog {
         let mut numbers = Numbers::new();
         let mut list = Vec::new();
         for (number, bytes) in found {
-            let account = stored::decode(&bytes);
-            let account = account.map_err(|what| crate::dictionary::bad(&name_of(number), what))?;
-            numbers.insert(account.name.clone(), number);
+            let bad = |what| crate::dictionary::bad(&name_of(number), what);
+            let account = stored::decode(&bytes).map_err(bad)?;
+            // Else it would come back at the start after it was dropped.
+            if numbers.insert(account.name.clone(), number).is_some() {
+                return Err(bad("another account has its name"));
+            }
             list.push(Arc::new(account));
         }
         let older = if list.is_empty() { self.older_accounts()? } else { Vec::new() };
