@@ -6,6 +6,8 @@
 
 #[path = "bad_input/floods.rs"]
 mod floods;
+#[path = "bad_input/slow_readers.rs"]
+mod slow_readers;
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -3,10 +3,16 @@
 //! 1. The functions are those of `tests/fuzz_corpus.rs`, too, which runs them over the corpus and over random changes of it on a
 //! stable compiler. 2. A target asserts what must hold of what it read, not only that nothing fails.
 
+mod accounts;
+mod dictionary;
 mod login;
+mod results;
 mod tls_handshake;
 
+pub use accounts::account_rows;
+pub use dictionary::dictionary_rows;
 pub use login::login;
+pub use results::results;
 pub use tls_handshake::tls_handshake;
 
 use daemon::optfile::{self, Part};
@@ -21,7 +27,7 @@ use wire::{Command, Inbox, Outbox, auth, command, handshake};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 13] = [
     ("packets_in", packets_in),
     ("packets_out", packets_out),
     ("responses", responses),
@@ -32,6 +38,9 @@ pub const TARGETS: [Target; 10] = [
     ("frames_out", frames_out),
     ("proxy_headers", proxy_headers),
     ("option_files", option_files),
+    ("results", results),
+    ("account_rows", account_rows),
+    ("dictionary_rows", dictionary_rows),
 ];
 
 /// What clients could send at most.

@@ -32,8 +32,8 @@ fn server() -> &'static Arc<Server> {
     SERVER.get_or_init(new_server)
 }
 
-/// A server without files, tables and accounts.
-pub(super) fn new_server() -> Arc<Server> {
+/// An engine without files.
+pub(super) fn new_engine() -> Arc<Engine> {
     let config = EngineConfig {
         pool_bytes: 8 << 20,
         log_ring_bytes: 1 << 20,
@@ -44,7 +44,12 @@ pub(super) fn new_server() -> Arc<Server> {
         system_tables: catalog::system_tables(),
         ..EngineConfig::default()
     };
-    let (engine, _) = Engine::open(config, SimDisk::new(1)).expect("an engine");
+    Engine::open(config, SimDisk::new(1)).expect("an engine").0
+}
+
+/// A server without files, tables and accounts.
+pub(super) fn new_server() -> Arc<Server> {
+    let engine = new_engine();
     let mdl = Arc::new(mdl::Mdl::new(Arc::clone(engine.slots())));
     let catalog = Catalog::open(engine, mdl).expect("a dictionary");
     let globals = Globals::new(&[], BTreeMap::new(), None);

@@ -10,7 +10,7 @@ use testkit::raw::RawClient;
 use testkit::{Server, TempDir, TextClient};
 
 /// What a server's process has in memory.
-fn resident_kib(server: &Server) -> u64 {
+pub(super) fn resident_kib(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
@@ -23,7 +23,7 @@ fn value(client: &mut TextClient, sql: &str) -> String {
 }
 
 /// Waits until nobody is connected but who asks; what the process has in memory then.
-fn resident_kib_alone(server: &Server, root: &mut TextClient) -> u64 {
+pub(super) fn resident_kib_alone(server: &Server, root: &mut TextClient) -> u64 {
     let count = "SELECT COUNT(*) FROM information_schema.PROCESSLIST";
     for _ in 0..400 {
         if value(root, count) == "1" {

@@ -35,12 +35,15 @@ const COLLECTORS: [&str; 20] = [
     "perf_schema.tablelocks",
 ];
 
-/// The account as the exporter's documentation makes it, but for the word.
-const ACCOUNT: &str =
-    "CREATE USER 'exporter'@'localhost' IDENTIFIED BY 'word' WITH MAX_USER_CONNECTIONS 3;
-    GRANT PROCESS, REPLICATION CLIENT, SELECT ON *.* TO 'exporter'@'localhost'";
+/// The account as the exporter's documentation makes it, but for the word and for where it comes from.
+fn account(host: &str, require: &str) -> String {
+    format!(
+        "CREATE USER 'exporter'@'{host}' IDENTIFIED BY 'word' REQUIRE {require} WITH MAX_USER_CONNECTIONS 3;
+         GRANT PROCESS, REPLICATION CLIENT, SELECT ON *.* TO 'exporter'@'{host}'"
+    )
+}
 
-/// A process that ends with the test.
+/// A process that ends with the test, or before.
 struct Running(Child);
 
 impl Drop for Running {
@@ -50,11 +53,10 @@ impl Drop for Running {
     }
 }
 
-fn start(server: &Server, folder: &Path, port: u16) -> Running {
+/// An exporter that is told of the server by lines of its option file, and where it has no such file by the environment.
+fn start(folder: &Path, port: u16, lines: &str, dsn: Option<String>) -> Running {
     let options = folder.join("exporter.cnf");
-    let socket = server.socket().display();
-    let lines = format!("[client]\nuser=exporter\npassword=word\nsocket={socket}\n");
-    std::fs::write(&options, lines).unwrap();
+    std::fs::write(&options, format!("[client]\nuser=exporter\npassword=word\n{lines}\n")).unwrap();
     let log = std::fs::File::create(folder.join("exporter.log")).unwrap();
     let mut command = Command::new("prometheus-mysqld-exporter");
     command.args(COLLECTORS.map(|collector| format!("--collect.{collector}")));
@@ -62,7 +64,7 @@ fn start(server: &Server, folder: &Path, port: u16) -> Running {
     command.args(["--no-collect.slave_status", "--no-collect.info_schema.query_response_time"]);
     command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
     command.arg(format!("--config.my-cnf={}", options.display()));
-    command.env("DATA_SOURCE_NAME", format!("exporter:word@unix({socket})/"));
+    command.envs(dsn.map(|dsn| ("DATA_SOURCE_NAME", dsn)));
     Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
 }
 
@@ -81,25 +83,60 @@ fn metrics(answer: &str) -> BTreeMap<&str, f64> {
     lines.filter_map(|line| line.rsplit_once(' ')).map(|(n, v)| (n, v.parse().unwrap())).collect()
 }
 
+/// What an exporter at this port answers once it listens.
+fn scraped(port: u16) -> Option<String> {
+    (0..200).find_map(|_| {
+        testkit::pause(50);
+        scrape(port)
+    })
+}
+
+fn log_of(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("exporter.log")).unwrap()
+}
+
 #[test]
 fn the_stock_exporter_collects_everything() {
     let folder = TempDir::new();
     let server = Server::start(folder.path());
+    server.sql(&account("localhost", "NONE"));
+    let socket = server.socket().display();
+    let dsn = format!("exporter:word@unix({socket})/");
+    collects_everything(&server, folder.path(), &format!("socket={socket}"), Some(dsn));
+}
+
+#[test]
+fn the_stock_exporter_collects_everything_over_tls_that_it_verifies() {
+    let (folder, other) = (TempDir::new(), TempDir::new());
+    let (server, _other) = (Server::start(folder.path()), Server::start(other.path()));
+    server.sql(&account("127.0.0.1", "SSL"));
+    let at = |trusted: &TempDir| {
+        let ca = trusted.path().join("data/ca.pem");
+        format!("host=127.0.0.1\nport={}\nssl-ca={}", server.port(), ca.display())
+    };
+    // A server of another authority is none to it.
+    let port = testkit::server::free_port();
+    let stranger = start(other.path(), port, &at(&other), None);
+    let answer = scraped(port).unwrap_or_else(|| panic!("{}", log_of(other.path())));
+    assert_eq!(metrics(&answer)["mysql_up"], 0.0);
+    assert!(log_of(other.path()).contains("x509: "), "{}", log_of(other.path()));
+    drop(stranger);
+    collects_everything(&server, folder.path(), &at(&folder), None);
+}
+
+/// What one finds that comes to the server as these say.
+fn collects_everything(server: &Server, folder: &Path, lines: &str, dsn: Option<String>) {
     server.sql(
         "CREATE DATABASE d; USE d; CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, c INT, KEY (c));
          INSERT INTO t (c) VALUES (1), (2), (3); UPDATE t SET c = 7 WHERE id = 2; SELECT id FROM t WHERE c = 7; DELETE FROM t WHERE id = 3",
     );
-    server.sql(ACCOUNT);
     // Somebody who is not the exporter.
     let mut session = server.converse();
     session.ask("SELECT 1");
     let port = testkit::server::free_port();
-    let _exporter = start(&server, folder.path(), port);
-    let answer = (0..200).find_map(|_| {
-        testkit::pause(50);
-        scrape(port)
-    });
-    let log = std::fs::read_to_string(folder.path().join("exporter.log")).unwrap();
+    let _exporter = start(folder, port, lines, dsn);
+    let answer = scraped(port);
+    let log = log_of(folder);
     let answer = answer.unwrap_or_else(|| panic!("{log}"));
     assert!(!log.contains("level=error") && !log.contains("level=warn"), "{log}");
     // Nobody else collected.

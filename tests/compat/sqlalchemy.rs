@@ -64,15 +64,29 @@ fn construct(said: &str) -> Option<String> {
 /// Makes a schema of its own.
 const THIRD: &str = "ComponentReflectionTest::test_schema_cache";
 
-/// What some of its tests say of a server with these two schemas, to their owner.
-fn report(server: &Server, folder: &Path, tests: &str) -> String {
+/// Over the socket.
+fn local(server: &Server) -> String {
+    format!("mysql+pymysql://scott:scott@localhost/test?unix_socket={}", server.socket().display())
+}
+
+/// Over TCP and TLS, with a server whose authority is that of the one in this folder.
+fn secured(server: &Server, trusted: &TempDir) -> String {
+    let ca = trusted.path().join("data/ca.pem");
+    let at = format!("mysql+pymysql://scott:scott@127.0.0.1:{}/test", server.port());
+    format!("{at}?ssl_ca={}&ssl_check_hostname=true", ca.display())
+}
+
+/// The two schemas that its suites are told of, and their owner.
+fn prepare(server: &Server) {
     owner(server, "scott", &["test", "test_schema"]);
+}
+
+/// What some of its tests say of a server at this address.
+fn report(address: &str, folder: &Path, tests: &str) -> String {
     let (python, suite) = installed();
     let report = folder.join("report.xml");
-    let socket = server.socket().display();
-    let address = format!("mysql+pymysql://scott:scott@localhost/test?unix_socket={socket}");
     let mut pytest = Command::new("timeout");
-    pytest.arg("600").arg(python).args(["-m", "pytest", tests, "-q", "--dburi", &address]);
+    pytest.arg("600").arg(python).args(["-m", "pytest", tests, "-q", "--dburi", address]);
     pytest.args(["-p", "no:cacheprovider", "--maxfail=100000"]);
     pytest.arg(format!("--junitxml={}", report.display()));
     let Answer { out, err, .. } = run(pytest.current_dir(suite));
@@ -83,7 +97,8 @@ fn report(server: &Server, folder: &Path, tests: &str) -> String {
 fn sqlalchemys_dialect_suite_passes_what_it_passes_on_mysql() {
     let data = TempDir::new();
     let server = Server::start(data.path());
-    let report = report(&server, data.path(), "test/dialect/test_suite.py");
+    prepare(&server);
+    let report = report(&local(&server), data.path(), "test/dialect/test_suite.py");
     let cases = cases(&report);
     let here: BTreeSet<_> = cases.iter().filter(|c| c.passed).map(|c| c.name.clone()).collect();
     let mut there = list("sqlalchemy_mysql.txt");
@@ -123,11 +138,26 @@ const DIALECT: usize = 612;
 /// Wants `ENGINE=MEMORY`, which is InnoDB here.
 const MEMORY: &str = "ReflectionTest::test_reflection_with_table_options";
 
+/// Why it does not connect at an address; nothing where it does.
+fn refused(address: &str) -> String {
+    let script = "import sys, sqlalchemy; sqlalchemy.create_engine(sys.argv[1]).connect()";
+    let (python, suite) = installed();
+    run(Command::new(python).args(["-c", script, address]).current_dir(suite)).err
+}
+
+/// They come over TCP, by an account that requires TLS.
 #[test]
 fn sqlalchemys_tests_of_the_mysql_dialect_pass_but_for_what_is_refused() {
-    let data = TempDir::new();
-    let server = Server::start(data.path());
-    let report = report(&server, data.path(), "test/dialect/mysql");
+    let (data, other) = (TempDir::new(), TempDir::new());
+    let (server, _other) = (Server::start(data.path()), Server::start(other.path()));
+    prepare(&server);
+    server.sql("ALTER USER scott REQUIRE SSL");
+    let clear =
+        format!("mysql+pymysql://scott:scott@127.0.0.1:{}/test?ssl_disabled=true", server.port());
+    assert!(refused(&clear).contains("(1045, "), "{}", refused(&clear));
+    let stranger = refused(&secured(&server, &other));
+    assert!(stranger.contains("CERTIFICATE_VERIFY_FAILED"), "{stranger}");
+    let report = report(&secured(&server, &data), data.path(), "test/dialect/mysql");
     let cases = cases(&report);
     let is_skipped = |case: &&Case<'_>| case.said.contains("<skipped");
     let failed: Vec<_> = cases.iter().filter(|c| !c.passed && !is_skipped(c)).collect();

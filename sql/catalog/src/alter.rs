@@ -319,11 +319,11 @@ impl Catalog {
             let handle = self.lock_table(client, cache, &name.0, &name.1, deadline)?;
             now.insert(name.clone(), cache.definition(handle).cloned());
         }
-        let mut schemas = pairs.iter().flat_map(|(from, to)| [&from.0, &to.0]);
-        if let Some(missing) = schemas.find(|schema| self.schema(schema).is_none()) {
-            return Err(CatalogError::UnknownDatabase(missing.clone()));
-        }
         for (from, to) in pairs {
+            let missing = [&from.0, &to.0].into_iter().find(|schema| self.schema(schema).is_none());
+            if let Some(schema) = missing {
+                return Err(CatalogError::UnknownDatabase(schema.clone()));
+            }
             let missing =
                 || CatalogError::NoSuchTable { schema: from.0.clone(), name: from.1.clone() };
             if now.get(to).is_some_and(Option::is_some) {

@@ -269,6 +269,15 @@ impl TableCache {
             return Err(CatalogError::ReadLocked);
         }
         self.writes = true;
+        self.protect_from_all_reads(slot, deadline)
+    }
+
+    /// FLUSH TABLES WITH READ LOCK waits for the end of the statement, unless LOCK TABLES has seen to that.
+    fn protect_from_all_reads(
+        &mut self,
+        slot: &SessionSlot,
+        deadline: Deadline,
+    ) -> Result<(), CatalogError> {
         let mdl = self.catalog.mdl();
         if self.explicit.held.covers(mdl.global(), Mode::IX) {
             return Ok(());
@@ -335,8 +344,7 @@ impl TableCache {
         if self.explicit.read_lock {
             return Err(CatalogError::ReadLocked);
         }
-        let mdl = self.catalog.mdl();
-        mdl.take(slot, &mut self.statement, mdl.global(), Mode::IX, deadline)?;
+        self.protect_from_all_reads(slot, deadline)?;
         self.protect_files(slot, deadline)
     }
 

@@ -10,8 +10,8 @@ use crate::ExecError;
 use crate::turns::in_turns;
 use crate::{Context, SqlError};
 use catalog::{
-    Alias, CatalogError, FullName, INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Referential, Relatives,
-    TableLock, TableRef, virtual_schema,
+    Alias, Catalog, CatalogError, FullName, INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, Referential,
+    Relatives, TableLock, virtual_schema,
 };
 use mdl::Mode;
 use parser::ast::{DdlWait, LockKind, LockTable, ObjectName, Statement};
@@ -49,10 +49,13 @@ pub fn lock_tables(
             let deadline = context.env.lock_deadline();
             let locks = (wanted.tables.clone(), &wanted.relatives);
             context.tables.lock_tables(context.client, locks, false, deadline)?;
-            if expand(list, context)? == wanted {
+            let found = expand(list, context);
+            if matches!(&found, Ok(found) if *found == wanted) {
                 return Ok(());
             }
+            // Other tables, or none that can be said: nothing stays locked.
             context.tables.unlock_tables(context.client.slot());
+            found?;
         }
     })
 }
@@ -108,23 +111,23 @@ fn expand(list: &[LockTable], context: &mut Context<'_>) -> Result<Wanted, SqlEr
     let mut found = Wanted::default();
     let mark = context.tables.mark();
     let looked = list.iter().try_for_each(|one| expand_one(one, context, &mut found.tables));
-    let related = looked.and_then(|()| relatives(&found.tables, context));
     context.tables.release_since(context.client.slot(), mark);
-    found.relatives = related?;
+    looked?;
+    found.relatives = relatives(&found.tables, context.tables.catalog())?;
     Ok(found)
 }
 
-/// What changes of the tables that are locked by WRITE look into or change by foreign keys.
-fn relatives(list: &[TableLock], context: &mut Context<'_>) -> Result<Relatives, SqlError> {
+/// What changes of the tables that are locked by WRITE look into or change by foreign keys, as it is published now. Nothing is
+/// locked and waited for: who locks it all looks again.
+fn relatives(list: &[TableLock], catalog: &Catalog) -> Result<Relatives, SqlError> {
     let mut found = Relatives::new();
     let written = list.iter().filter(|l| l.write);
     // Names of parents, and whether their rows may be deleted and updated.
     let mut to_follow: Vec<(FullName, bool, bool)> =
         written.map(|l| ((l.schema.clone(), l.name.clone()), true, true)).collect();
     for (name, ..) in &to_follow {
-        let Some(table) = look_at(name, context)? else { continue };
-        let parents = context.tables.def(table).parents();
-        found.extend(parents.into_iter().map(|parent| (parent, false)));
+        let Some(table) = catalog.definition(&name.0, &name.1)? else { continue };
+        found.extend(table.def.parents().into_iter().map(|parent| (parent, false)));
     }
     let mut followed: HashSet<(FullName, bool, bool)> = HashSet::new();
     while let Some(parent) = to_follow.pop() {
@@ -132,34 +135,22 @@ fn relatives(list: &[TableLock], context: &mut Context<'_>) -> Result<Relatives,
             continue;
         }
         let (parent, deletes, updates) = parent;
-        let Some(table) = look_at(&parent, context)? else { continue };
-        for child in context.tables.children(table).to_vec() {
-            let Some(table) = look_at(&child, context)? else { continue };
+        for child in catalog.children_of(&parent)? {
             let (mut deleted, mut updated) = (false, false);
-            for key in context.tables.def(table).referring(&parent) {
+            for key in child.def.referring(&parent) {
                 let cascades = key.action(true) == Referential::Cascade;
                 deleted |= deletes && cascades;
                 updated |= deletes && key.action(true).changes() && !cascades;
                 updated |= updates && key.action(false).changes();
             }
-            let changes = deleted || updated;
-            *found.entry(child.clone()).or_default() |= changes;
+            let (changes, name) = (deleted || updated, child.def.full_name());
+            *found.entry(name.clone()).or_default() |= changes;
             if changes {
-                to_follow.push((child, deleted, updated));
+                to_follow.push((name, deleted, updated));
             }
         }
     }
     Ok(found)
-}
-
-/// Opens a table, if there is one, to look at its definition.
-fn look_at(
-    (schema, name): &FullName,
-    context: &mut Context<'_>,
-) -> Result<Option<TableRef>, SqlError> {
-    let deadline = context.env.lock_deadline();
-    let slot = context.client.slot();
-    Ok(context.tables.open_relative(slot, (schema, name), Mode::SH, deadline)?)
 }
 
 fn expand_one(

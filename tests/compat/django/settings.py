@@ -1,8 +1,19 @@
-"""Settings of Django's own suite: an account that has rights on databases whose names begin with `test_`, and on no other."""
+"""Settings of Django's own suite: an account that has rights on databases whose names begin with `test_`, and on no other.
+
+It comes over a socket, or over TCP and TLS, to a server whose authority has this certificate.
+"""
 
 import os
 
 from django.db.backends.mysql.features import DatabaseFeatures
+
+
+def way():
+    ca = os.environ.get("LIMPID_CA")
+    if ca is None:
+        return {"HOST": os.environ["LIMPID_SOCKET"], "OPTIONS": {"charset": "utf8mb4"}}
+    secured = {"charset": "utf8mb4", "ssl_mode": "VERIFY_IDENTITY", "ssl": {"ca": ca}}
+    return {"HOST": "127.0.0.1", "PORT": os.environ["LIMPID_PORT"], "OPTIONS": secured}
 
 
 def database(name):
@@ -11,8 +22,7 @@ def database(name):
         "NAME": name,
         "USER": "django",
         "PASSWORD": "django",
-        "HOST": os.environ["LIMPID_SOCKET"],
-        "OPTIONS": {"charset": "utf8mb4"},
+        **way(),
     }
 
 
