@@ -2,7 +2,7 @@
 //! and what operators see: states of sessions, counters of reads and changes.
 
 // Tests panic to fail, and wait for processes, which no event of ours announces.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod status;
 mod watched;

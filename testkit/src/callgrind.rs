@@ -78,6 +78,8 @@ impl CountedServer {
             "--instr-atstart=no",
             "--dump-instr=no",
             "--separate-threads=yes",
+            // Each connection has a thread; without it there is room for 500.
+            "--max-threads=1500",
             "--quiet",
             &out,
         ];

@@ -6,7 +6,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use testkit::{Server, TempDir};
+use std::time::{Duration, Instant};
+use testkit::{Server, TempDir, TextClient};
 
 /// What is collected. Left out is what fails or has no rows on MySQL 8.4 as well: `slave_status` and `slave_hosts` (1064 since
 /// 8.4), `engine_tokudb_status` (1286), `heartbeat` (wants a table of pt-heartbeat), `info_schema.userstats`, `clientstats`,
@@ -178,4 +179,87 @@ fn collects_everything(server: &Server, folder: &Path, lines: &str, dsn: Option<
     for name in ["mysql_engine_innodb_queries_inside_innodb", "mysql_mysql_max_connections"] {
         assert!(all.keys().any(|metric| metric.starts_with(name)), "{name}");
     }
+}
+
+/// One of those who run statements as sysbench's read-write mix does, until it is time; how many.
+fn load(server: &Server, seed: u32, end: Instant) -> u32 {
+    let mut client = TextClient::connect(server.socket());
+    let mut ran = 0;
+    while Instant::now() < end {
+        let id = (ran * 7 + seed * 13) % 100 + 1;
+        for sql in [
+            "BEGIN".into(),
+            format!("SELECT c FROM d.t WHERE id = {id}"),
+            format!("SELECT SUM(c) FROM d.t WHERE id BETWEEN {id} AND {id} + 20"),
+            format!("SELECT c FROM d.t WHERE id BETWEEN {id} AND {id} + 20 ORDER BY c"),
+            format!("UPDATE d.t SET c = c + 1 WHERE id = {id}"),
+            "COMMIT".into(),
+        ] {
+            // Two that wait for each other: one is rolled back.
+            let code = client.code(&sql);
+            assert!(code == 0 || code == 1213, "{sql}: {code}");
+            ran += 1;
+        }
+    }
+    ran
+}
+
+#[test]
+fn the_stock_exporter_collects_everything_under_load() {
+    const SESSIONS: u32 = 4;
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c INT, KEY (c));
+         INSERT INTO d.t WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 150) SELECT i, i FROM n",
+    );
+    server.sql(ACCOUNT);
+    let port = testkit::server::free_port();
+    let _exporter = start(&server, folder.path(), port);
+    let first = (0..200).find_map(|_| {
+        testkit::pause(50);
+        scrape(port)
+    });
+    let log = || std::fs::read_to_string(folder.path().join("exporter.log")).unwrap();
+    let first = first.unwrap_or_else(|| panic!("{}", log()));
+    let end = Instant::now() + Duration::from_secs(4);
+    let (ran, answers) = std::thread::scope(|scope| {
+        let load = |seed| {
+            let server = &server;
+            scope.spawn(move || load(server, seed, end))
+        };
+        let sessions: Vec<_> = (0..SESSIONS).map(load).collect();
+        let mut answers = vec![first];
+        while Instant::now() < end {
+            answers.push(scrape(port).unwrap_or_else(|| panic!("no answer: {}", log())));
+        }
+        (sessions.into_iter().map(|s| s.join().unwrap()).sum::<u32>(), answers)
+    });
+    let log = log();
+    assert!(!log.contains("level=error") && !log.contains("level=warn"), "{log}");
+    println!("{ran} statements, {} scrapes", answers.len());
+    assert!(ran > 500 && answers.len() > 3, "{ran} statements, {} scrapes", answers.len());
+    let all: Vec<_> = answers.iter().map(|answer| metrics(answer)).collect();
+    for found in &all {
+        assert_eq!((found["mysql_up"], found["mysql_exporter_last_scrape_error"]), (1.0, 0.0));
+        let failed = found.iter().filter(|(name, value)| {
+            name.starts_with("mysql_exporter_collector_success") && **value != 1.0
+        });
+        assert_eq!(failed.count(), 0, "each collector succeeds");
+    }
+    // What is counted only grows, whoever counts meanwhile.
+    let is_count = |name: &str| name.split('{').next().is_some_and(|name| name.ends_with("_total"));
+    let mut compared = 0;
+    for (before, after) in all.iter().zip(&all[1..]) {
+        for (name, value) in before.iter().filter(|(name, _)| is_count(name)) {
+            // The statements that cost most are others by then.
+            let Some(now) = after.get(name) else { continue };
+            assert!(now >= value, "{name}: {value}, then {now}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 1_000, "{compared}");
+    let select = "mysql_global_status_commands_total{command=\"select\"}";
+    let counted = all[all.len() - 1][select] - all[0][select];
+    assert!(counted > f64::from(ran) / 4.0, "{counted} selects of {ran} statements");
 }

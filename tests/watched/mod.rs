@@ -1,9 +1,12 @@
 //! Who is there and who waits for whom: threads, accounts, metadata locks, and what `sys` makes of them.
 
+mod bad;
 mod cpu;
+mod every_table;
 mod files;
 mod keeps;
 mod memory;
+mod owners;
 mod prepared;
 mod rooms;
 mod samples;

@@ -19,7 +19,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 14] = [
+const ALONE: [Campaign; 15] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -36,11 +36,7 @@ const ALONE: [Campaign; 14] = [
         arguments: &["--ignored", "every_workload_runs_at_1_to_256_threads"],
         variables: &[],
     },
-    Campaign {
-        of: &["--test", "variables"],
-        arguments: &["--ignored", "ten_thousand_sessions"],
-        variables: &[],
-    },
+    Campaign { of: &["--test", "variables"], arguments: &["--ignored"], variables: &[] },
     // Drivers that need a Java machine or npm, or are built; Django's suite.
     Campaign { of: &["--test", "compat"], arguments: &["--ignored"], variables: &[] },
     // Several servers behind a proxy. Its Java machine wants the cores for itself.
@@ -56,6 +52,7 @@ const ALONE: [Campaign; 14] = [
     },
     // In a real browser.
     Campaign { of: &["--test", "dashboard"], arguments: &["--ignored"], variables: &[] },
+    Campaign { of: &["--test", "costs_at_scale"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "bad_input"], arguments: &["--ignored"], variables: &[] },
     // Their sessions have deadlines, so nothing else runs beside them.
