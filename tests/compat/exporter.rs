@@ -213,15 +213,12 @@ fn the_stock_exporter_collects_everything_under_load() {
         "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, c INT, KEY (c));
          INSERT INTO d.t WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 150) SELECT i, i FROM n",
     );
-    server.sql(ACCOUNT);
-    let port = testkit::server::free_port();
-    let _exporter = start(&server, folder.path(), port);
-    let first = (0..200).find_map(|_| {
-        testkit::pause(50);
-        scrape(port)
-    });
-    let log = || std::fs::read_to_string(folder.path().join("exporter.log")).unwrap();
-    let first = first.unwrap_or_else(|| panic!("{}", log()));
+    server.sql(&account("localhost", "NONE"));
+    let (port, socket) = (testkit::server::free_port(), server.socket().display());
+    let dsn = format!("exporter:word@unix({socket})/");
+    let _exporter = start(folder.path(), port, &format!("socket={socket}"), Some(dsn));
+    let log = || log_of(folder.path());
+    let first = scraped(port).unwrap_or_else(|| panic!("{}", log()));
     let end = Instant::now() + Duration::from_secs(4);
     let (ran, answers) = std::thread::scope(|scope| {
         let load = |seed| {

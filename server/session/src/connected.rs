@@ -192,11 +192,10 @@ impl Connected {
         own.into_iter().chain(named).collect()
     }
 
-    /// Forgets some figures of those who went, and who is not connected any more.
+    /// Forgets some figures of those who went. Who is not connected any more stays, with what else is told of him.
     pub fn truncate_figures(&self, by: ConnectedBy, figures: Figures) {
         let mut lists = self.0.lock();
         lists.own[by as usize].empty(figures);
-        lists.forget_absent(by);
         let counts = &mut lists.by[by as usize];
         counts.values_mut().for_each(|count| count.figures.empty(figures));
     }

@@ -498,6 +498,7 @@ mod passwords;
 mod rights;
 mod schemas;
 mod statements;
+mod stopped_readers;
 mod table_cache;
 mod text;
 mod unsettled;

@@ -67,7 +67,7 @@ fn tail(
 ) -> [Cell<'static>; 8] {
     let of = nesting.map(|_| "TRANSACTION");
     let [controlled, total] = memory;
-    // No session counts what others ran: no two have the same numbers.
+    // No session counts what others ran: no two have the same numbers, as long as the history of statements is kept.
     let statement_id = (thread_id << 32) | (event_id & u64::from(u32::MAX));
     cells![nesting, of, 0u64, statement_id, cpu_ps, controlled, total, "PRIMARY"]
 }

@@ -77,7 +77,9 @@ fn enough(size: &str, rows: f64) -> String {
     let is_counted = |end: &&str| size.ends_with(*end);
     let counted = ["_classes", "_handles", "_connect_attrs_size"].iter().any(is_counted);
     match size {
-        "performance_schema_digests_size" => format!("{size} = 100000"),
+        "performance_schema_digests_size" if rows >= 0.0 => {
+            format!("{size} = {}", (rows * 2.0).max(100_000.0))
+        }
         _ if rows < 0.0 => "performance_schema_memory_limit = -1".into(),
         _ if counted => format!("{size} = {}", (rows * 2.0).max(100.0)),
         _ => format!("{size} = -1"),
