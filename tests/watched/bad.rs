@@ -88,6 +88,9 @@ fn patient(server: &Server, watch: &mut TextClient) -> (RawClient, String) {
 
 /// The texts begin as those of MySQL 9.7, which leaves out what comes from the first broken byte on. In a name, too, where Limpid
 /// says 1300.
+/// What one of those who disturb does in each round.
+type Each = Box<dyn FnMut(&mut TextClient, usize) + Send>;
+
 #[test]
 fn broken_text_and_markup_are_kept_as_valid_text() {
     let folder = TempDir::new();
@@ -254,7 +257,7 @@ fn switches_truncate_readers_and_kills_under_load_break_nothing() {
         let found = rows(watch, sql);
         assert!(found.is_empty(), "{table}: {found:?}");
     };
-    let round = |mut each: Box<dyn FnMut(&mut TextClient, usize) + Send>, pause: u64| {
+    let round = |mut each: Each, pause: u64| {
         let (mut client, mut done) = (TextClient::connect(server.socket()), 0);
         while Instant::now() < end {
             each(&mut client, done);

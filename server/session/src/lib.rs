@@ -88,6 +88,9 @@ mod signals;
 mod stored_programs;
 mod transaction_statements;
 
+// What statements need.
+mod needs;
+
 mod accounts;
 mod branch_statements;
 mod process_list;
@@ -96,7 +99,6 @@ mod set;
 mod admin;
 mod components;
 mod hints;
-mod needs;
 
 // Texts and prepared statements.
 mod texts;

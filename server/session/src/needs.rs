@@ -48,6 +48,11 @@ impl Core {
         Ok(self.env.login.rights.check_global(privilege, &[], &privilege.listed())?)
     }
 
+    /// 1045 of a client that is in already.
+    pub(crate) fn denied_with_password(&self) -> SqlError {
+        self.env.login.rights.denied_client().into()
+    }
+
     /// A global privilege, or one of the dynamic ones that came beside it.
     pub(crate) fn needs_any(
         &self,

@@ -227,11 +227,6 @@ impl Core {
         }
     }
 
-    /// 1045 of a client that is in already.
-    pub(crate) fn denied_with_password(&self) -> SqlError {
-        self.env.login.rights.denied_client().into()
-    }
-
     /// `user@host` of who grants.
     fn grantor(&self) -> String {
         let name = &self.env.login.rights.name;
