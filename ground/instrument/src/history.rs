@@ -94,8 +94,8 @@ pub struct StatementRecord {
     prepared: Option<Arc<PreparedRow>>,
     /// Rows sent, rows read and rows changed.
     pub rows: (u64, u64, u64),
-    /// Everything else that it did, if it did.
-    pub sums: Option<Sums>,
+    /// Everything else that it did, if it did: seldom, so that it lies apart.
+    pub sums: Option<Box<Sums>>,
     /// How it failed.
     pub failure: Option<Box<Failure>>,
     digest: Option<RecordDigest>,
@@ -167,7 +167,7 @@ impl StatementRecord {
         let is_told = alike.has_own_digest && self.prepared.is_some();
         let digest = if is_told { None } else { alike.digest };
         self.digest = digest.cloned().map(RecordDigest::Row);
-        self.sums = again.is_range.then(|| *ONE_RANGE.all());
+        self.sums = again.is_range.then(|| Box::new(*ONE_RANGE.all()));
     }
 
     /// Forgets what statements that add to a run have not.
@@ -766,7 +766,7 @@ fn write(
     }
     record.rows = (end.rows_sent, end.rows_examined, end.rows_affected);
     match end.more {
-        Some(more) => record.sums = Some(*more.all()),
+        Some(more) => **record.sums.get_or_insert_default() = *more.all(),
         None => record.sums = None,
     }
     if record.failure.is_some() {

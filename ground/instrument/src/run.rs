@@ -449,7 +449,7 @@ mod tests {
                 assert_eq!(record.rows, (1, 2, 3));
                 assert_eq!(record.times_ns, Some((100, 105)));
                 assert!(record.digest().is_some(), "{record:?}");
-                let ranges = record.sums.map_or(0, |sums| sums[Sum::SelectRange as usize]);
+                let ranges = record.sums.as_ref().map_or(0, |sums| sums[Sum::SelectRange as usize]);
                 let text = String::from_utf8_lossy(record.text()).into_owned();
                 (record.event_id, record.instrument, text, ranges)
             })
