@@ -271,7 +271,7 @@ kinds! { of_statement, STATEMENTS, Statement, itself, S::Show(show) => of_show(s
         needs |core| core.needs_of_view(view, true);
     S::Ddl(Ddl::DropView(drop)) =>
         DDL.counts(C::ComDropView).not_under_lock_tables(), { executor }
-        needs |core| drop.views.iter().try_for_each(|v| core.needs_table(v, Privileges::DROP));
+        needs |core| drop.views.iter().try_for_each(|v| core.needs_stored(v, Privileges::DROP));
     S::Maintain(of) if of.verb == MaintainVerb::Analyze =>
         CHECKS.counts(C::ComAnalyze), { executor }
         needs |core| core.needs_of_maintain(of);

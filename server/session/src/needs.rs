@@ -34,6 +34,16 @@ impl Core {
         Ok(self.env.login.rights.check_table(&schema, &name.name, privileges)?)
     }
 
+    /// As [`Self::needs_table`], of what is stored under the name, whatever the session has of that name for itself.
+    pub(crate) fn needs_stored(
+        &self,
+        name: &ObjectName,
+        privileges: Privileges,
+    ) -> Result<(), SqlError> {
+        let schema = self.schema_of(name)?;
+        Ok(self.env.login.rights.check_table(&schema, &name.name, privileges)?)
+    }
+
     /// Privileges of a schema.
     pub(crate) fn needs_schema(
         &self,
@@ -118,10 +128,10 @@ impl Core {
 
     /// SHOW CREATE VIEW: who may read hears what is no view.
     pub(crate) fn needs_view_text(&self, name: &ObjectName) -> Result<(), SqlError> {
-        self.needs_table(name, Privileges::SELECT)?;
+        self.needs_stored(name, Privileges::SELECT)?;
         let schema = self.schema_of(name)?;
         match self.env.server.catalog.is_view(&schema, &name.name) {
-            Some(true) => self.needs_table(name, Privileges::SHOW_VIEW),
+            Some(true) => self.needs_stored(name, Privileges::SHOW_VIEW),
             _ => Ok(()),
         }
     }
@@ -208,10 +218,8 @@ impl Core {
         pairs: &[(ObjectName, ObjectName)],
     ) -> Result<(), SqlError> {
         for (from, to) in pairs {
-            self.needs_table(from, Privileges::ALTER | Privileges::DROP)?;
-            let schema = self.schema_of(to)?;
-            let new = Privileges::INSERT | Privileges::CREATE;
-            self.env.login.rights.check_table(&schema, &to.name, new)?;
+            self.needs_stored(from, Privileges::ALTER | Privileges::DROP)?;
+            self.needs_stored(to, Privileges::INSERT | Privileges::CREATE)?;
         }
         Ok(())
     }
@@ -390,9 +398,9 @@ impl Core {
     pub(crate) fn needs_of_view(&self, view: &CreateView, replaces: bool) -> Result<(), SqlError> {
         let name = &view.name;
         self.refuse_definition(&self.schema_of(name)?)?;
-        self.needs_table(name, Privileges::CREATE_VIEW)?;
+        self.needs_stored(name, Privileges::CREATE_VIEW)?;
         match replaces {
-            true => self.needs_table(name, Privileges::DROP),
+            true => self.needs_stored(name, Privileges::DROP),
             false => Ok(()),
         }
     }

@@ -103,16 +103,46 @@ pub fn schema_order(pattern: &str) -> (bool, i64) {
 
 /// LIKE with `%`, `_` and `\`; ASCII letters ignore case.
 pub fn like(pattern: &str, text: &str) -> bool {
-    matches(pattern.as_bytes(), text.as_bytes(), |a, b| a.eq_ignore_ascii_case(&b))
+    matches(pattern.as_bytes(), text.as_bytes(), |_| true, |a, b| a.eq_ignore_ascii_case(b))
 }
 
 /// LIKE with `%`, `_` and `\`, byte for byte: schemas.
 pub fn like_schema(pattern: &str, text: &str) -> bool {
-    matches(pattern.as_bytes(), text.as_bytes(), |a, b| a == b)
+    matches(pattern.as_bytes(), text.as_bytes(), |_| true, |a, b| a == *b)
 }
 
-/// Goes back to the last `%` only: time is at most the product of both lengths.
-fn matches(pattern: &[u8], text: &[u8], same: impl Fn(u8, u8) -> bool) -> bool {
+/// Whether a pattern of schemas names all that another one does: a letter of it stands for itself alone, `_` for a letter or
+/// another `_`, `%` for anything.
+pub fn covers_schemas(pattern: &str, other: &str) -> bool {
+    let mut letters = Vec::with_capacity(other.len());
+    let mut bytes = other.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        letters.push(match byte {
+            b'%' => Letter::Many,
+            b'_' => Letter::One,
+            b'\\' => Letter::Itself(bytes.next().unwrap_or(byte)),
+            _ => Letter::Itself(byte),
+        });
+    }
+    let is_one = |letter: &Letter| *letter != Letter::Many;
+    matches(pattern.as_bytes(), &letters, is_one, |a, b| *b == Letter::Itself(a))
+}
+
+/// What stands in a pattern.
+#[derive(PartialEq, Eq)]
+enum Letter {
+    Itself(u8),
+    One,
+    Many,
+}
+
+/// Goes back to the last `%` only: time is at most the product of both lengths. `one` says what `_` stands for.
+fn matches<T>(
+    pattern: &[u8],
+    text: &[T],
+    one: impl Fn(&T) -> bool,
+    same: impl Fn(u8, &T) -> bool,
+) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     while t < text.len() {
@@ -122,9 +152,9 @@ fn matches(pattern: &[u8], text: &[u8], same: impl Fn(u8, u8) -> bool) -> bool {
                 p += 1;
                 continue;
             }
-            Some(b'_') => Some(1),
-            Some(b'\\') if p + 1 < pattern.len() => same(pattern[p + 1], text[t]).then_some(2),
-            Some(c) => same(*c, text[t]).then_some(1),
+            Some(b'_') => one(&text[t]).then_some(1),
+            Some(b'\\') if p + 1 < pattern.len() => same(pattern[p + 1], &text[t]).then_some(2),
+            Some(c) => same(*c, &text[t]).then_some(1),
             None => None,
         };
         match (step, back) {
@@ -149,6 +179,29 @@ mod tests {
 
     fn from(host: &str) -> Client<'_> {
         Client { host, address: host.parse().ok() }
+    }
+
+    #[test]
+    fn a_pattern_covers_what_names_no_schema_beyond_it() {
+        for (pattern, other, covers) in [
+            (r"rv\_%", r"rv\_%", true),
+            (r"rv\_%", r"rv\_1", true),
+            (r"rv\_%", "rv_1", false),
+            (r"rv\_%", "rv_%", false),
+            (r"rv\_%", "%", false),
+            ("rv_%", "rv_%", true),
+            ("rv_%", r"rv\_%", true),
+            ("rv_%", "rv%", false),
+            ("rv%", "rv_%", true),
+            ("%", "%a_%", true),
+            ("%a%", "_a%", true),
+            ("%a%", "_%", false),
+            ("a", r"a", true),
+            ("", "", true),
+            ("", "%", false),
+        ] {
+            assert_eq!(covers_schemas(pattern, other), covers, "{pattern} {other}");
+        }
     }
 
     #[test]

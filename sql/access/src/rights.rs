@@ -4,7 +4,7 @@
 //! privileges are those at the connect (or of the active roles), those of the current schema as at its USE, all others as
 //! the version has them. 3. A schema's privileges include the global ones, a table's those of its schema.
 
-use crate::name::{like_schema, schema_order};
+use crate::name::{covers_schemas, like_schema, schema_order};
 use crate::need::Denied;
 use crate::{Account, AccountName, Accounts, Client, Grants, Privileges};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,8 @@ pub struct Rights {
     active: BTreeSet<AccountName>,
     /// Global privileges of the account as at the connect.
     at_connect: Privileges,
+    /// What was taken of them of single schemas, as at the connect.
+    taken_at_connect: BTreeMap<String, Privileges>,
     global: Privileges,
     /// The current schema, with what was granted of it as at its USE.
     current: Option<(String, Privileges)>,
@@ -88,6 +90,7 @@ impl Rights {
             host: client.host.to_string(),
             address: client.address,
             at_connect: account.grants.global,
+            taken_at_connect: account.grants.restrictions.clone(),
             ..Rights::default()
         };
         rights.take(accounts);
@@ -152,7 +155,7 @@ impl Rights {
         self.roles = accounts.closure(&roles);
         self.active = roles;
         self.global = self.roles.iter().fold(self.at_connect, |all, r| all | r.grants.global);
-        let limited = self.sources().any(|grants| !grants.restrictions.is_empty());
+        let limited = self.restricting().any(|taken| !taken.is_empty());
         self.everything = self.global.has(Privileges::ALL) && !limited;
     }
 
@@ -169,6 +172,12 @@ impl Rights {
     /// Grants of the account and of its roles.
     fn sources(&self) -> impl Iterator<Item = &Grants> {
         self.account().into_iter().chain(&self.roles).map(|account| &account.grants)
+    }
+
+    /// What was taken of single schemas, of the account's global privileges and its roles'.
+    fn restricting(&self) -> impl Iterator<Item = &BTreeMap<String, Privileges>> {
+        let of_roles = self.roles.iter().map(|role| &role.grants.restrictions);
+        std::iter::once(&self.taken_at_connect).chain(of_roles)
     }
 
     /// Another schema is the current one.
@@ -211,7 +220,12 @@ impl Rights {
 
     /// What is granted of the schema itself.
     fn granted_in(&self, schema: &str) -> Privileges {
-        let best = |of: &Arc<Account>| best_schema(&of.grants, schema, self.exact_schemas);
+        self.granted_by(|of| best_schema(&of.grants, schema, self.exact_schemas))
+    }
+
+    /// What is granted of schemas by the account and its roles, each of which grants this.
+    fn granted_by(&self, best: impl Fn(&Arc<Account>) -> Privileges) -> Privileges {
+        let best = &best;
         let of_roles = self.roles.iter().map(best);
         // Of those that name the user the first that knows the schema counts.
         let mut granted = self.own.iter().map(best);
@@ -221,18 +235,17 @@ impl Rights {
 
     /// The global privileges that nobody took of a schema.
     fn global_in(&self, schema: &str) -> Privileges {
-        let left = |global: Privileges, grants: Option<&Grants>| {
-            let taken = grants.and_then(|grants| grants.restrictions.get(schema));
-            global & !taken.copied().unwrap_or_default()
+        let left = |global: Privileges, taken: &BTreeMap<String, Privileges>| {
+            global & !taken.get(schema).copied().unwrap_or_default()
         };
-        let own = left(self.at_connect, self.account().map(|a| &a.grants));
-        let of_roles = self.roles.iter().map(|r| left(r.grants.global, Some(&r.grants)));
+        let own = left(self.at_connect, &self.taken_at_connect);
+        let of_roles = self.roles.iter().map(|r| left(r.grants.global, &r.grants.restrictions));
         of_roles.fold(own, |all, more| all | more)
     }
 
     /// What the global privileges do not say of single schemas: partial revokes that no active role makes up for.
     pub fn restrictions(&self) -> BTreeMap<String, Privileges> {
-        let schemas = self.sources().flat_map(|grants| grants.restrictions.keys());
+        let schemas = self.restricting().flat_map(BTreeMap::keys);
         let taken = schemas.map(|s| (s.clone(), self.global & !self.global_in(s)));
         taken.filter(|(_, taken)| !taken.is_empty()).collect()
     }
@@ -364,6 +377,21 @@ impl Rights {
         }
     }
 
+    /// As [`Self::check_schema`], of every schema that a pattern names.
+    ///
+    /// # Errors
+    /// 1044.
+    pub fn check_schemas(&self, pattern: &str, wanted: Privileges) -> Result<(), Denied> {
+        if self.exact_schemas {
+            return self.check_schema(pattern, wanted);
+        }
+        let granted = self.granted_by(|of| best_covering(&of.grants, pattern));
+        match (self.global_in(pattern) | granted).has(wanted) {
+            true => Ok(()),
+            false => Err(self.denied_schema(pattern)),
+        }
+    }
+
     /// One of these global privileges is there, or one of these dynamic ones; `words` as the message lists them.
     ///
     /// # Errors
@@ -409,7 +437,16 @@ fn best_schema(grants: &Grants, schema: &str, exact: bool) -> Privileges {
     if exact {
         return grants.schemas.get(schema).copied().unwrap_or_default();
     }
-    let matching = grants.schemas.iter().filter(|(pattern, _)| like_schema(pattern, schema));
+    best_pattern(grants, |pattern| like_schema(pattern, schema))
+}
+
+/// The privileges of the pattern that says most exactly what a pattern names that it covers.
+fn best_covering(grants: &Grants, pattern: &str) -> Privileges {
+    best_pattern(grants, |of| covers_schemas(of, pattern))
+}
+
+fn best_pattern(grants: &Grants, matches: impl Fn(&str) -> bool) -> Privileges {
+    let matching = grants.schemas.iter().filter(|(pattern, _)| matches(pattern));
     let best = matching.min_by_key(|(pattern, _)| schema_order(pattern));
     best.map_or(Privileges::NONE, |(_, privileges)| *privileges)
 }

@@ -295,7 +295,7 @@ impl Core {
             Level::Schema(schema) if is_information_schema(schema) => {
                 Err(rights.denied_schema("information_schema").into())
             }
-            Level::Schema(schema) => Ok(rights.check_schema(schema, requested)?),
+            Level::Schema(schema) => Ok(rights.check_schemas(schema, requested)?),
             Level::Table((schema, _)) if is_information_schema(schema) => {
                 Err(rights.denied_schema("information_schema").into())
             }

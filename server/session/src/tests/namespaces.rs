@@ -8,7 +8,7 @@ use sync::Deadline;
 /// What somebody has locked (a namespace, a schema, a name, how), and a statement that waits for that.
 const ASKED: [(Namespace, &str, &str, Mode, &str); 8] = [
     (Namespace::Global, "", "", Mode::S, "INSERT INTO d.t VALUES (1)"),
-    (Namespace::Commit, "", "", Mode::S, "INSERT INTO d.t VALUES (2)"),
+    (Namespace::Commit, "", "", Mode::S, "COMMIT"),
     (Namespace::BackupLock, "", "", Mode::S, "TRUNCATE d.t NOWAIT"),
     (Namespace::Schema, "d", "", Mode::X, "DROP TABLE d.u NOWAIT"),
     (Namespace::Table, "d", "t", Mode::X, "UPDATE d.t SET a = 3"),
@@ -30,6 +30,10 @@ fn statements_ask_for_locks_of_each_active_namespace() {
     let holder = server.engine.client().expect("a client");
     let mdl = Arc::clone(server.catalog.mdl());
     for (namespace, schema, name, mode, statement) in ASKED {
+        if namespace == Namespace::Commit {
+            client.run("BEGIN");
+            client.run("INSERT INTO d.t VALUES (2)");
+        }
         let object = mdl.intern(namespace, schema, name);
         let got = mdl.acquire(holder.slot(), &object, mode, Deadline::At(Instant::now()));
         assert_eq!(got, Ok(()), "{namespace:?}");

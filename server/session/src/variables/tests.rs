@@ -150,7 +150,7 @@ fn sizes_that_nobody_gave_follow_connections_and_tables() {
     assert_eq!(chosen(&caches(800, 8000)), [10, 1000, 5000, 800]);
     assert_eq!(chosen(&caches(801, 10)), [10, 10_000, 10_000, 801]);
     assert_eq!(chosen(&[("table_open_cache", 400)]), [10, 1000, 5000, 600]);
-    assert_eq!(chosen(&[("table_open_cache", 1)]), [10, 1000, 5000, 400]);
+    assert_eq!(chosen(&[("table_open_cache", 1)]), [5, 100, 1000, 400]);
     let many = [("max_connections", 303), ("table_open_cache", 1)];
     assert_eq!(chosen(&many), [10, 10_000, 10_000, 400]);
     let mut some = caches(400, 400).to_vec();

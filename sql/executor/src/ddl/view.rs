@@ -71,7 +71,13 @@ pub fn create_view(
     let mut def = TableDef::new(&schema, &create.name.name, columns, collation);
     def.comment = "VIEW".into();
     def.created_us = context.env.now_us();
-    def.view = Some(Box::new(view_def(create, texts, (definer, updatable), context)));
+    let mut view = view_def(create, texts, (definer, updatable), context);
+    if create.algorithm == ViewAlgorithm::Merge && !planner::resolve::is_mergeable(&block) {
+        view.algorithm = "UNDEFINED".into();
+        let text = "View merge algorithm can't be used here for now (assumed undefined algorithm)";
+        context.env.warn(WarningLevel::Warning, 1354, text.into());
+    }
+    def.view = Some(Box::new(view));
     let deadline = context.env.lock_deadline();
     let how = (create.or_replace, must_exist);
     catalog.create_view(context.client, context.tables, def, how, deadline)?;
@@ -345,12 +351,11 @@ fn check_system_user(definer: &(String, String), context: &Context<'_>) -> Resul
     }
 }
 
-/// User and host: as written, else the session's account, which prints as `'user'@'host'`.
+/// User and host: as written, else the session's account.
 fn definer(create: &ast::CreateView, context: &Context<'_>) -> (String, String) {
     if let Some(ast::Account::Named { user, host }) = &create.definer {
         return (user.clone(), host.clone());
     }
-    let account = context.env.account();
-    let (user, host) = account.rsplit_once('@').unwrap_or((&account, "%"));
-    (user.trim_matches('\'').to_string(), host.trim_matches('\'').to_string())
+    let account = &context.env.rights().name;
+    (account.user.clone(), account.host.clone())
 }

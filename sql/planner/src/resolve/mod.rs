@@ -36,7 +36,7 @@ pub use change::{not_allowed, plan_delete, plan_update};
 pub use insert::plan_insert;
 pub use load::plan_load;
 use names::Scope;
-pub use updatable::is_updatable;
+pub use updatable::{is_mergeable, is_updatable};
 pub(crate) use windows::materialized_type;
 
 use crate::PlanContext;

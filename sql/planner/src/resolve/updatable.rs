@@ -38,6 +38,11 @@ pub fn is_updatable(block: &Block) -> bool {
         && !block.outputs.iter().any(|o| has_subquery(&o.value.expr))
 }
 
+/// Whether a view of this query can be part of the query that uses it.
+pub fn is_mergeable(block: &Block) -> bool {
+    !block.leaves.is_empty() && crate::transform::is_mergeable(block)
+}
+
 fn is_outer(from: &From) -> bool {
     match from {
         From::Leaf(_) => false,
