@@ -321,6 +321,8 @@ fn what_a_killed_connection_waited_for_has_failed() {
             "SELECT MYSQL_ERRNO, RETURNED_SQLSTATE, ERRORS FROM performance_schema.events_statements_history_long \
              WHERE SQL_TEXT = '{sql}'"
         );
+        // The client is cut off before the statement is told.
+        until(&format!("{sql} is not told"), || !rows(&mut watch, &told).is_empty());
         assert_eq!(rows(&mut watch, &told), ["1317\t70100\t1"], "{sql}");
         let of_digest = format!(
             "SELECT SUM_ERRORS FROM performance_schema.events_statements_summary_by_digest \

@@ -103,7 +103,9 @@ fn reader(server: &Server, way: Way, config: &Arc<ClientConfig>) -> Box<dyn Read
             write_packet(&mut packet, 0, &command).unwrap();
             let frame = [&[packet.len() as u8, 0, 0, 0, 0, 0, 0], &packet[..]].concat();
             stream.write_all(&frame).unwrap();
-            Box::new(Unpacked { stream, frames: Compressed::new(Algorithm::Zlib, Vec::new()) })
+            let mut frames = Compressed::new(Algorithm::Zlib, Vec::new());
+            frames.begin(1);
+            Box::new(Unpacked { stream, frames })
         }
         Way::Secured => {
             let mut stream = secured(stream, &greeting, config);

@@ -333,9 +333,8 @@ impl TableFigures {
             tables().names.push(Arc::downgrade(self));
             state = self.state();
         }
-        if state.places()[0] {
-            state.room_for_indexes(indexes.len().max(1));
-        }
+        state.places();
+        state.room_for_indexes(indexes.len().max(1));
         let io = Arc::new(TableIo {
             figures: Arc::clone(self),
             schema: schema.into(),
@@ -596,7 +595,7 @@ mod tests {
         let second = Arc::new(TableFigures::default());
         let without = second.open(("d", "u"), Arc::clone(&indexes));
         without.add(RowOperation::Fetch, Some(0), 1, 5);
-        assert_eq!(lost_since(), [1, 1, 0]);
+        assert_eq!(lost_since(), [1, 1, 2]);
         assert!(!second.has_room() && !second.has_room_for_locks());
         assert_eq!((second.room_for_indexes(3), lost_since()), (0, [1, 1, 3]));
         assert!(first.has_room() && first.has_room_for_locks());

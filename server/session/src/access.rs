@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::env::Login;
 use crate::errors::SessionError;
 use crate::logins::{DAY_US, Use, exceeded};
+use crate::process::Severity;
 use crate::server::Server;
 use crate::variables::{self, Value};
 use access::{Account, AccountName, Lifetime, Require};
@@ -52,6 +53,15 @@ pub fn start(server: &Server) {
     }
     let level = level(globals.number(READ_ONLY) != 0, globals.number(SUPER_READ_ONLY) != 0);
     server.catalog.set_read_only(level);
+    let accounts = server.catalog.accounts();
+    let is_restricted = accounts.all().iter().any(|a| !a.grants.restrictions.is_empty());
+    if is_restricted && globals.number(PARTIAL_REVOKES) == 0 {
+        // What was taken of single schemas means nothing where their names are patterns.
+        globals.set(variables::id(PARTIAL_REVOKES), Value::UInt(1));
+        let text =
+            "partial_revokes is ON: accounts have privileges that were taken of single schemas";
+        server.host.log(Severity::Warning, text);
+    }
     if globals.number(PARTIAL_REVOKES) != 0 {
         server.catalog.set_exact_schemas(true);
     }

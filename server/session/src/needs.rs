@@ -348,17 +348,19 @@ impl Core {
 
     /// LOCK TABLES.
     pub(crate) fn needs_of_lock(&self, list: &[LockTable]) -> Result<(), SqlError> {
-        list.iter().try_for_each(|lock| self.needs_lock_of(&lock.table))
+        list.iter().try_for_each(|lock| {
+            let schema = self.schema_of(&lock.table)?;
+            match self.tables.is_temporary(&schema, &lock.table.name) {
+                true => Ok(()),
+                false => self.needs_lock_of(&lock.table),
+            }
+        })
     }
 
-    /// To lock a table.
+    /// To lock what is stored under a name.
     fn needs_lock_of(&self, table: &ObjectName) -> Result<(), SqlError> {
-        let schema = self.schema_of(table)?;
-        if self.tables.is_temporary(&schema, &table.name) {
-            return Ok(());
-        }
-        self.needs_schema(&schema, Privileges::LOCK_TABLES)?;
-        self.needs_table(table, Privileges::SELECT)
+        self.needs_schema(&self.schema_of(table)?, Privileges::LOCK_TABLES)?;
+        self.needs_stored(table, Privileges::SELECT)
     }
 
     /// FLUSH.

@@ -382,10 +382,11 @@ impl Rights {
     /// # Errors
     /// 1044.
     pub fn check_schemas(&self, pattern: &str, wanted: Privileges) -> Result<(), Denied> {
-        if self.exact_schemas {
-            return self.check_schema(pattern, wanted);
-        }
-        let granted = self.granted_by(|of| best_covering(&of.grants, pattern));
+        // As granted now, also of the current schema: what one may hand on is no privilege that a USE keeps.
+        let granted = match self.exact_schemas {
+            true => self.granted_in(pattern),
+            false => self.granted_by(|of| best_covering(&of.grants, pattern)),
+        };
         match (self.global_in(pattern) | granted).has(wanted) {
             true => Ok(()),
             false => Err(self.denied_schema(pattern)),

@@ -145,6 +145,12 @@ fn relatives(list: &[TableLock], catalog: &Catalog) -> Result<Relatives, SqlErro
             }
             let (changes, name) = (deleted || updated, child.def.full_name());
             *found.entry(name.clone()).or_default() |= changes;
+            if updated {
+                // Its new values have parents, too.
+                for parent in child.def.parents() {
+                    found.entry(parent).or_default();
+                }
+            }
             if changes {
                 to_follow.push((name, deleted, updated));
             }
@@ -185,7 +191,8 @@ fn expand_one(
     let how = (Alias::InView, Mode::SH);
     let table = context.tables.open_as(context.client, (&schema, &name), how.0, how.1, deadline)?;
     if context.tables.def(table).view.is_some() {
-        let below = below((&schema, &name), Mode::SR, context)?;
+        let alias = one.alias.as_deref();
+        let below = below_as((&schema, &name), alias, Mode::SR, context)?;
         found.extend(below.into_iter().map(|(schema, name)| TableLock {
             schema,
             alias: name.clone(),
@@ -201,11 +208,22 @@ fn expand_one(
 /// # Errors
 /// 1356: it cannot be read.
 pub fn below(
-    (schema, name): (&str, &str),
+    view: (&str, &str),
     mode: Mode,
     context: &mut Context<'_>,
 ) -> Result<Vec<(String, String)>, SqlError> {
-    let text = format!("SELECT * FROM {}.{}", quoted(schema), quoted(name));
+    below_as(view, None, mode, context)
+}
+
+/// As [`below`], of a view that LOCK TABLES calls so.
+fn below_as(
+    (schema, name): (&str, &str),
+    alias: Option<&str>,
+    mode: Mode,
+    context: &mut Context<'_>,
+) -> Result<Vec<(String, String)>, SqlError> {
+    let alias = alias.map(|alias| format!(" AS {}", quoted(alias))).unwrap_or_default();
+    let text = format!("SELECT * FROM {}.{}{alias}", quoted(schema), quoted(name));
     let parsed = parser::parse(text.as_bytes(), parser::SqlMode::DEFAULT);
     let Ok(Statement::Query(query)) = parsed else {
         return Err(ExecError::ViewName(&text).into());

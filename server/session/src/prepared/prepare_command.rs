@@ -1,12 +1,12 @@
 //! COM_STMT_PREPARE: its answer says how many columns and parameters there are, and their types.
 
-use crate::core::{Core, PreparedStatement, Runner, StatementCode};
+use crate::core::{Core, PreparedStatement, Runner, StatementCode, instruments};
 use crate::events::without_secrets;
 use crate::prepared_list::Listed;
 use crate::registry::Activity;
 use crate::sink;
 use executor::{Environment, ParameterType, ResultColumn};
-use instrument::{Counter, PreparedOf, PreparedRow, count};
+use instrument::{Counter, PreparedOf, PreparedRow, STATEMENTS, count, statement_of};
 use std::sync::Arc;
 use value::{ColumnType, Kind};
 use wire::reply;
@@ -87,7 +87,12 @@ impl Core {
             text: secret.map_or_else(|| Arc::clone(&one.sql), Into::into),
             event_id: self.events.event_id(),
         };
-        let took_ns = sync::now_ns().saturating_sub(begun_ns);
+        let instrument = match name {
+            Some(_) => statement_of(Counter::ComPrepareSql),
+            None => instruments::PREPARE,
+        };
+        let is_timed = STATEMENTS[usize::from(instrument)].timed();
+        let took_ns = if is_timed { sync::now_ns().saturating_sub(begun_ns) } else { 0 };
         PreparedRow::new(of, took_ns).map(|row| self.statements.figures.add(row))
     }
 

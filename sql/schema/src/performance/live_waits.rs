@@ -87,7 +87,8 @@ impl<'c> Live<'c> {
         };
         if process.command == "Sleep" {
             let idle: &'static Class = &IDLE;
-            let (event, operation) = (event(idle, process.since_ns, None), Operation::Idle);
+            let (mut event, operation) = (event(idle, process.since_ns, None), Operation::Idle);
+            event.times_ns = event.times_ns.filter(|_| idle.timed());
             let record = WaitRecord { event, operation, ..WaitRecord::default() };
             return idle.enabled().then_some(record);
         }
