@@ -145,7 +145,7 @@ fn digests_beyond_their_room_count_together() {
         "SELECT IFNULL(MAX(SCHEMA_NAME), '-'), COUNT(*), IFNULL(SUM(COUNT_STAR), 0), IFNULL(SUM(SUM_ROWS_SENT), 0) FROM {summary} WHERE DIGEST IS NULL"
     );
     let known = format!(
-        "SELECT COUNT(*), IFNULL(SUM(COUNT_STAR), 0) FROM {summary} WHERE DIGEST_TEXT LIKE '%`digest\\_%'"
+        "SELECT COUNT(*), IFNULL(SUM(COUNT_STAR), 0) FROM {summary} WHERE DIGEST_TEXT LIKE 'SELECT ? AS `digest\\_%'"
     );
     let lost = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Performance_schema_digest_lost'";
     let numbers = |watch: &mut TextClient, sql: &str| -> Vec<u64> {

@@ -116,3 +116,27 @@ fn nobody_waits_for_a_view() {
     other.run("UNLOCK TABLES");
     client.run("FLUSH TABLES v, t");
 }
+
+/// What lies below a view is looked for again when it is locked, by the name that LOCK TABLES gave it.
+#[test]
+fn a_view_is_locked_under_its_alias() {
+    let server = server();
+    let mut client = Client::root(&server);
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (4)",
+        "CREATE VIEW v AS SELECT a FROM t",
+        "LOCK TABLES v AS x READ",
+    ] {
+        client.run(sql);
+    }
+    assert_eq!(client.rows("SELECT a FROM v AS x"), ["4"]);
+    assert_eq!(client.fails("SELECT a FROM v"), 1100);
+    client.run("UNLOCK TABLES");
+    client.run("LOCK TABLES v AS x WRITE");
+    client.run("UPDATE v AS x SET a = 5");
+    client.run("UNLOCK TABLES");
+    assert_eq!(client.rows("SELECT a FROM v"), ["5"]);
+}
