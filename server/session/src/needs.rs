@@ -27,11 +27,15 @@ impl Core {
         name: &ObjectName,
         privileges: Privileges,
     ) -> Result<(), SqlError> {
-        let schema = self.schema_of(name)?;
-        if self.tables.is_temporary(&schema, &name.name) {
-            return Ok(());
+        match self.is_temporary(name)? {
+            true => Ok(()),
+            false => self.needs_stored(name, privileges),
         }
-        Ok(self.env.login.rights.check_table(&schema, &name.name, privileges)?)
+    }
+
+    /// Whether the name is that of a temporary table of the session, who may do anything with it.
+    fn is_temporary(&self, name: &ObjectName) -> Result<bool, SqlError> {
+        Ok(self.tables.is_temporary(&self.schema_of(name)?, &name.name))
     }
 
     /// As [`Self::needs_table`], of what is stored under the name, whatever the session has of that name for itself.
@@ -90,11 +94,10 @@ impl Core {
         name: &ObjectName,
         privileges: Privileges,
     ) -> Result<(), SqlError> {
-        let schema = self.schema_of(name)?;
-        if self.tables.is_temporary(&schema, &name.name) {
+        if self.is_temporary(name)? {
             return Ok(());
         }
-        Ok(self.env.login.rights.check_any(&schema, &name.name, privileges)?)
+        Ok(self.env.login.rights.check_any(&self.schema_of(name)?, &name.name, privileges)?)
     }
 
     /// Those of a schema whose tables nobody defines.
@@ -348,12 +351,9 @@ impl Core {
 
     /// LOCK TABLES.
     pub(crate) fn needs_of_lock(&self, list: &[LockTable]) -> Result<(), SqlError> {
-        list.iter().try_for_each(|lock| {
-            let schema = self.schema_of(&lock.table)?;
-            match self.tables.is_temporary(&schema, &lock.table.name) {
-                true => Ok(()),
-                false => self.needs_lock_of(&lock.table),
-            }
+        list.iter().try_for_each(|lock| match self.is_temporary(&lock.table)? {
+            true => Ok(()),
+            false => self.needs_lock_of(&lock.table),
         })
     }
 
