@@ -1,7 +1,7 @@
 //! What nobody should send: huge and broken statements, markup, too many digests; switches, TRUNCATE and KILL in the midst of it.
 
 use super::every_table::{column, columns_like, rows};
-use super::with_table;
+use super::{answered, with_table};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use testkit::raw::RawClient;
@@ -16,15 +16,7 @@ fn code(client: &mut RawClient, sql: &[u8]) -> u16 {
     for (n, part) in body.chunks(PACKET_BYTES).enumerate() {
         assert!(client.send_packet(n as u8, part));
     }
-    let first = client.packet().expect("an answer");
-    match first[0] {
-        0 => 0,
-        0xff => u16::from_le_bytes([first[1], first[2]]),
-        _ => {
-            client.skip_result();
-            0
-        }
-    }
+    answered(client)
 }
 
 /// Statements, their error, how MySQL's SQL_TEXT begins and the DIGEST_TEXT; `None`: it has none.

@@ -21,6 +21,7 @@ mod waits;
 mod who;
 
 use super::with_table;
+use testkit::raw::RawClient;
 use testkit::{Conversation, Server, TempDir};
 
 /// Waits until a query has rows, and gives them.
@@ -38,6 +39,19 @@ pub(crate) fn until_answered(mut ask: impl FnMut() -> String, query: &str) -> St
         testkit::pause(25);
     }
     panic!("no rows: {query}");
+}
+
+/// The number of the error that answers a command, 0 where it went well; rows are read and forgotten.
+fn answered(client: &mut RawClient) -> u16 {
+    let first = client.packet().expect("an answer");
+    match first[0] {
+        0 => 0,
+        0xff => u16::from_le_bytes([first[1], first[2]]),
+        _ => {
+            client.skip_result();
+            0
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What one session does is its thread's, its account's, its user's and its host's; and which tables are looked at.
 
-use super::{until_rows, with_table};
+use super::{answered, until_rows, with_table};
 use testkit::raw::RawClient;
 use testkit::{Server, TempDir, TextClient};
 
@@ -19,15 +19,7 @@ fn connect(server: &Server) -> RawClient {
 /// The number of a statement's error, 0 where it went well; rows are read and forgotten.
 fn code(client: &mut RawClient, sql: &str) -> u16 {
     assert!(client.command(3, sql.as_bytes()), "{sql}");
-    let first = client.packet().expect("an answer");
-    match first[0] {
-        0 => 0,
-        0xff => u16::from_le_bytes([first[1], first[2]]),
-        _ => {
-            client.skip_result();
-            0
-        }
-    }
+    answered(client)
 }
 
 /// What is done: a stage, six transactions of which one only reads, three errors, two rows of a table that is new, two rollbacks
