@@ -11,57 +11,70 @@ use crate::registry::page;
 use crate::statement::same;
 use crate::{Class, ClassKind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use stdx::lock;
 
 /// Amounts taken and given back, and between which bounds what is used was.
+///
+/// Every change of `used` tells what was used after it, so that a bound is never what nobody used; nothing is set back when
+/// figures begin anew, or what others take meanwhile would get lost.
 #[derive(Debug)]
 struct Amount {
     taken: AtomicU64,
-    given_back: AtomicU64,
+    used: AtomicI64,
     low: AtomicI64,
     high: AtomicI64,
+    /// How much of what was taken and given back by then is not told any more.
+    forgotten: AtomicU64,
 }
 
 impl Amount {
     const fn new() -> Amount {
         Amount {
             taken: AtomicU64::new(0),
-            given_back: AtomicU64::new(0),
+            used: AtomicI64::new(0),
             low: AtomicI64::new(0),
             high: AtomicI64::new(0),
+            forgotten: AtomicU64::new(0),
         }
     }
 
     fn take(&self, n: u64) {
-        self.taken.fetch_add(n, Relaxed);
-        self.high.fetch_max(self.used(), Relaxed);
+        let used = self.used.fetch_add(n as i64, Relaxed).wrapping_add(n as i64);
+        self.high.fetch_max(used, Relaxed);
+        self.taken.fetch_add(n, Release);
     }
 
     fn give_back(&self, n: u64) {
-        self.given_back.fetch_add(n, Relaxed);
-        self.low.fetch_min(self.used(), Relaxed);
+        let used = self.used.fetch_sub(n as i64, Relaxed).wrapping_sub(n as i64);
+        self.low.fetch_min(used, Relaxed);
     }
 
-    fn used(&self) -> i64 {
-        self.taken.load(Relaxed).wrapping_sub(self.given_back.load(Relaxed)) as i64
+    /// What was taken and given back in all, and what is used.
+    fn all(&self) -> (u64, u64, i64) {
+        // What is seen as taken is seen as used, or as given back: never is more given back than was.
+        let taken = self.taken.load(Acquire);
+        let used = self.used.load(Relaxed);
+        (taken, taken.saturating_add_signed(used.saturating_neg()), used)
     }
 
     fn totals(&self) -> AmountTotals {
+        let forgotten = self.forgotten.load(Relaxed);
+        let (taken, given_back, used) = self.all();
         AmountTotals {
-            taken: self.taken.load(Relaxed),
-            given_back: self.given_back.load(Relaxed),
-            low: self.low.load(Relaxed),
-            used: self.used(),
-            high: self.high.load(Relaxed),
+            taken: taken.saturating_sub(forgotten),
+            given_back: given_back.saturating_sub(forgotten),
+            low: self.low.load(Relaxed).min(used),
+            used,
+            high: self.high.load(Relaxed).max(used),
         }
     }
 
     /// What is used stays: it is what counts from now on.
     fn empty(&self) {
-        let used = self.used();
-        self.taken.store(used.max(0) as u64, Relaxed);
-        self.given_back.store(used.min(0).unsigned_abs(), Relaxed);
+        let (taken, given_back, used) = self.all();
+        self.forgotten.store(taken.min(given_back), Relaxed);
         self.low.store(used, Relaxed);
         self.high.store(used, Relaxed);
     }
@@ -357,6 +370,37 @@ mod tests {
         other = MEMORY.set(other, 0);
         piece = MEMORY.set(piece, 0);
         assert_eq!((other, piece, of().unwrap().bytes.used), (0, 0, 30));
+    }
+
+    #[test]
+    fn figures_that_are_emptied_beside_changes_lose_none() {
+        static MEMORY: MemoryUse = MemoryUse::new("memory/test/emptied");
+        let of = || memory_reports().into_iter().find(|m| m.class.name() == "memory/test/emptied");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let changes = || {
+                for _ in 0..100_000 {
+                    MEMORY.take(10);
+                    MEMORY.give_back(10);
+                }
+            };
+            let changing = [scope.spawn(changes), scope.spawn(changes)];
+            scope.spawn(|| {
+                while !is_over.load(Relaxed) {
+                    empty_memory();
+                }
+            });
+            let mut reports = 0;
+            while !changing.iter().all(|thread| thread.is_finished()) {
+                let Some(report) = of() else { continue };
+                assert!((0..=20).contains(&report.bytes.used), "{report:?}");
+                assert!(report.bytes.low >= 0 && report.pieces.low >= 0, "{report:?}");
+                reports += 1;
+            }
+            is_over.store(true, Relaxed);
+            assert!(reports > 10, "{reports}");
+        });
+        assert_eq!(of().map(|m| (m.bytes.used, m.pieces.used)), Some((0, 0)));
     }
 
     #[test]
