@@ -3,8 +3,10 @@
 //! 1. A thread started in a simulation (`sync::sched`) takes part in it, and so does waiting for its end.
 //! 2. Sessions and the server's own threads are numbered by one counter, and a number is given once: what
 //!    `performance_schema` calls THREAD_ID. A thread is in the list of [`background`] exactly while it runs.
+//! 3. A session or thread for which `performance_schema_max_thread_instances` leaves no room has the number 0 until it ends: it is in
+//!    no list, nothing is measured of it, and it is counted as lost.
 
-use instrument::{Collected, Surroundings};
+use instrument::{Collected, RowsOf, Surroundings};
 use std::io;
 // The list is the process's: simulations that run beside each other share it, and none may wait in it for its turn.
 #[allow(clippy::disallowed_types)]
@@ -40,9 +42,19 @@ fn running() -> MutexGuard<'static, Vec<Background>> {
     stdx::lock(&RUNNING)
 }
 
-/// The next number of a session or thread.
-pub fn next_id() -> u64 {
-    LAST_ID.fetch_add(1, Ordering::Relaxed) + 1
+/// The number of a session or thread that begins; 0: there is no room for it.
+pub fn take_id() -> u64 {
+    match RowsOf::Threads.take(1) {
+        0 => 0,
+        _ => LAST_ID.fetch_add(1, Ordering::Relaxed) + 1,
+    }
+}
+
+/// The session or thread of this number ends, which [`take_id`] gave.
+pub fn give_back_id(id: u64) {
+    if id != 0 {
+        RowsOf::Threads.give_back(1);
+    }
 }
 
 /// The operating system's number of the calling thread; 0 where it is not told.
@@ -52,12 +64,12 @@ pub fn os_id() -> u64 {
     name.and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// The threads of the server's own that run now.
+/// The threads of the server's own that run now and for which there was room.
 pub fn background() -> Vec<Background> {
     running().clone()
 }
 
-/// How many threads of the server's own were started.
+/// How many threads of the server's own were started, for which there was room.
 pub fn started() -> u64 {
     STARTED.load(Ordering::Relaxed)
 }
@@ -101,24 +113,28 @@ fn kept(id: u64) -> Collected {
     }
 }
 
-/// Keeps the calling thread in the list of [`background`].
+/// Keeps the calling thread in the list of [`background`], if there is room for it.
 #[derive(Debug)]
 pub struct Listed(u64);
 
 /// Lists the calling thread until what is returned is dropped. Threads of [`spawn`] list themselves.
 pub fn list(name: &str) -> Listed {
-    let (id, os_id) = (next_id(), os_id());
-    instrument::name_thread(id);
-    STARTED.fetch_add(1, Ordering::Relaxed);
     let monitoring = crate::thread_classes::begin(name);
-    instrument::watch_thread(id, monitoring & sync::MONITORED != 0);
-    running().push(Background { id, name: name.to_string(), os_id, monitoring });
+    let id = take_id();
+    instrument::name_thread(id);
+    instrument::watch_own(id != 0 && monitoring & sync::MONITORED != 0);
+    if id != 0 {
+        STARTED.fetch_add(1, Ordering::Relaxed);
+        let listed = Background { id, name: name.to_string(), os_id: os_id(), monitoring };
+        running().push(listed);
+    }
     Listed(id)
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
         running().retain(|t| t.id != self.0);
+        give_back_id(self.0);
     }
 }
 

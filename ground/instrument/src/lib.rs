@@ -116,7 +116,7 @@ pub use registry::{
     contended, count, current, empty, figures_by_thread, fold_figures, fold_page, held, hit, holds,
     is_instrumented, is_on, kept_by_thread, leave_page, level, live_stages, lost, name_thread,
     raise, register, register_declared, reset_holds, set_class_limit, set_current, set_level,
-    set_rules, settle, switch, totals, turn_off, used, watch_thread, window,
+    set_rules, settle, switch, totals, turn_off, used, watch_own, watch_thread, window,
 };
 pub use room::{RowsOf, forget_lost_rows};
 pub use run::Plain;

@@ -109,8 +109,10 @@ impl Registered {
     fn found(&self, figures: Figures, table_io: &TableIoOf) -> PageFigures {
         let mut found = PageFigures::default();
         found.add_page(self.page(), figures);
+        let thread_id = self.page().thread_id();
         if figures == Figures::Waits
-            && let Some(did) = table_io.get(&self.page().thread_id())
+            && thread_id != 0
+            && let Some(did) = table_io.get(&thread_id)
         {
             found.add_events(TABLE_IO.id(), &did.io);
             if did.locks > 0 {
@@ -728,6 +730,11 @@ pub fn watch_thread(thread_id: u64, on: bool) {
     pages.filter(|p| p.page().thread_id() == thread_id).for_each(|p| p.page().set_instrumented(on));
 }
 
+/// Says whether what the calling thread does is counted.
+pub fn watch_own(on: bool) {
+    page().set_instrumented(on);
+}
+
 /// Whether what the calling thread does is counted: see [`CounterPage::is_instrumented`].
 pub fn is_instrumented() -> bool {
     page().is_instrumented()
@@ -821,7 +828,7 @@ pub unsafe fn set_current(page: *const CounterPage) -> *const CounterPage {
     CURRENT.replace(page)
 }
 
-/// Says which thread of the server's own the calling thread is.
+/// Says which thread of the server's own the calling thread is; 0: none that is told of.
 pub fn name_thread(thread_id: u64) {
     page().set_thread_id(thread_id);
 }

@@ -1,7 +1,9 @@
 //! Rows for which an option may leave less room than would come: `performance_schema_max_..._instances` and their kin.
 //!
 //! 1. A row takes its place when it is first known what it is about, and gives it back when that ends. 2. What finds no place is lost:
-//! that is counted once, and nothing is told of it. 3. A limit leaves those that have their places.
+//! that is counted once, and nothing is told of it. 3. A limit leaves those that have their places. 4. Rows that are made as they are
+//! read take no place, so that what they are about costs nothing more: a reader is told of as many as there is room for, and the
+//! others are lost to it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -23,10 +25,16 @@ pub enum RowsOf {
     TableLocks,
     /// What is done by an index, or without one.
     Indexes,
+    /// `threads`.
+    Threads,
+    /// `metadata_locks`; made as they are read.
+    MetadataLocks,
+    /// `table_handles`; made as they are read.
+    TableHandles,
 }
 
 /// How many there are of [`RowsOf`].
-const KINDS: usize = RowsOf::Indexes as usize + 1;
+const KINDS: usize = RowsOf::TableHandles as usize + 1;
 
 #[derive(Debug)]
 struct Room {
@@ -55,7 +63,7 @@ impl RowsOf {
     }
 
     /// Takes so many places, or as many as there are; how many it took. The others are lost.
-    pub(crate) fn take(self, rows: u64) -> u64 {
+    pub fn take(self, rows: u64) -> u64 {
         let Room { max, taken, lost } = self.room();
         let max = max.load(Relaxed);
         let mut found = 0;
@@ -81,8 +89,16 @@ impl RowsOf {
     }
 
     /// Gives places back.
-    pub(crate) fn give_back(self, rows: u64) {
+    pub fn give_back(self, rows: u64) {
         self.room().taken.fetch_sub(rows, Relaxed);
+    }
+
+    /// Of how many of so many rows that are made as they are read a reader is told; the others are lost to it.
+    pub fn told(self, rows: usize) -> usize {
+        let Room { max, lost, .. } = self.room();
+        let told = rows.min(usize::try_from(max.load(Relaxed)).unwrap_or(usize::MAX));
+        lost.fetch_add((rows - told) as u64, Relaxed);
+        told
     }
 }
 
@@ -111,5 +127,17 @@ mod tests {
         rows.give_back(3);
         rows.set_max(u64::MAX);
         assert_eq!(rows.room().taken.load(Relaxed), taken);
+    }
+
+    #[test]
+    fn a_reader_is_told_of_as_many_rows_as_there_is_room_for() {
+        // Nothing else in these tests makes such rows.
+        let rows = RowsOf::TableHandles;
+        assert_eq!((rows.told(5), rows.lost()), (5, 0));
+        rows.set_max(3);
+        assert_eq!((rows.told(5), rows.told(3), rows.lost()), (3, 3, 2));
+        rows.set_max(0);
+        assert_eq!((rows.told(0), rows.told(4), rows.lost()), (0, 0, 6));
+        rows.set_max(u64::MAX);
     }
 }

@@ -503,6 +503,10 @@ pub(crate) fn table_io_by_thread() -> HashMap<u64, ThreadTables> {
 
 /// Puts what the calling thread did to the tables that it has open into its page.
 pub(crate) fn move_table_io(thread_id: u64) {
+    // Threads without a number are told of by none; not all that they did is the calling one's.
+    if thread_id == 0 {
+        return;
+    }
     let _registered = (TABLE_IO.id(), TABLE_LOCK.id());
     for figures in used_tables() {
         let live = figures.state().live.clone();

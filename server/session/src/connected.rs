@@ -6,7 +6,8 @@
 //! who are there is their own. So are the figures of what they did. Whoever adds up both sees by [`Connected::moves`] whether
 //! a session went meanwhile. 5. There is room for as many as `performance_schema_accounts_size` and its kin say, the row of the
 //! server's own threads among them, and `performance_schema_memory_limit` allows: others are lost, and what they do is told of their
-//! threads and of all alone.
+//! threads and of all alone, unless room came meanwhile for another one of the same name. 6. A session goes from the rows alone that
+//! it came to ([`Listed`]): a row is there as long as somebody is who came to it.
 
 use catalog::{ConnectedBy, ConnectedRow, FiguresRow, StatusRow};
 use instrument::{Figures, OwnMemory, PageFigures};
@@ -22,6 +23,9 @@ instrument::classes! {
 
 /// User and host; the half by which is not counted is empty.
 type Key = (String, String);
+
+/// To which rows a session came, by [`ConnectedBy`]; there was no room for the others.
+pub(crate) type Listed = [bool; 3];
 
 #[derive(Debug, Clone, Default)]
 struct Count {
@@ -131,27 +135,35 @@ impl Connected {
     }
 
     /// A session of this user on this host comes.
-    pub fn come(&self, user: &str, host: &str) {
+    pub fn come(&self, user: &str, host: &str) -> Listed {
         let mut lists = self.0.lock();
-        for by in ALL {
-            match lists.of(by, user, host) {
-                Some(count) => {
-                    count.now += 1;
-                    count.total += 1;
-                }
-                None => lists.lost[by as usize] += 1,
+        ALL.map(|by| match lists.of(by, user, host) {
+            Some(count) => {
+                count.now += 1;
+                count.total += 1;
+                true
             }
-        }
+            None => {
+                lists.lost[by as usize] += 1;
+                false
+            }
+        })
     }
 
     /// It goes; what it counted and did is theirs. `take` gives what it did: from then on it is nobody else's.
-    pub fn go(&self, user: &str, host: &str, status: &[u64], take: impl FnOnce() -> PageFigures) {
+    pub fn go(
+        &self,
+        (user, host): (&str, &str),
+        listed: Listed,
+        status: &[u64],
+        take: impl FnOnce() -> PageFigures,
+    ) {
         let mut lists = self.0.lock();
         lists.moves += 1;
         let figures = take();
         for by in ALL {
             if let Some(count) = lists.by[by as usize].get_mut(&key(by, user, host)) {
-                count.now = count.now.saturating_sub(1);
+                count.now = count.now.saturating_sub(listed[by as usize].into());
                 add_status(&mut count.status, status);
                 count.figures.add(&figures);
             }
@@ -200,11 +212,11 @@ impl Connected {
         counts.values_mut().for_each(|count| count.figures.empty(figures));
     }
 
-    /// What a session that stays counted so far is theirs.
+    /// What a session that stays counted so far is theirs, if they have a row.
     pub fn add_status(&self, user: &str, host: &str, status: &[u64]) {
         let mut lists = self.0.lock();
         for by in ALL {
-            if let Some(count) = lists.of(by, user, host) {
+            if let Some(count) = lists.by[by as usize].get_mut(&key(by, user, host)) {
                 add_status(&mut count.status, status);
             }
         }
@@ -270,11 +282,11 @@ mod tests {
     #[test]
     fn each_list_is_truncated_alone() {
         let connected = Connected::new();
-        connected.come("a", "h");
-        connected.come("a", "h");
-        connected.come("b", "h");
-        connected.go("a", "h", &[1, 2], PageFigures::default);
-        connected.go("b", "h", &[1], PageFigures::default);
+        for user in ["a", "a", "b"] {
+            assert_eq!(connected.come(user, "h"), [true; 3]);
+        }
+        connected.go(("a", "h"), [true; 3], &[1, 2], PageFigures::default);
+        connected.go(("b", "h"), [true; 3], &[1], PageFigures::default);
         connected.truncate(ConnectedBy::Account);
         let of = |by| {
             let rows = connected.list(by).into_iter();
@@ -295,18 +307,38 @@ mod tests {
         let connected = Connected::new();
         // The first row is that of the server's own threads.
         connected.set_rows_max([2, 1, 0]);
-        for user in ["a", "b", "a"] {
-            connected.come(user, "h");
-        }
+        let listed = ["a", "b", "a"].map(|user| connected.come(user, "h"));
+        assert_eq!(listed, [[true, false, false], [false; 3], [true, false, false]]);
         assert_eq!(ALL.map(|by| connected.list(by).len()), [1, 0, 0]);
         assert_eq!(ALL.map(|by| connected.figures(by).len()), [2, 1, 0]);
         assert_eq!(connected.lost(), [1, 3, 3]);
-        connected.go("b", "h", &[1], PageFigures::default);
-        connected.go("a", "h", &[1], PageFigures::default);
-        connected.go("a", "h", &[1], PageFigures::default);
+        let go = |user, listed| connected.go((user, "h"), listed, &[1], PageFigures::default);
+        go("b", listed[1]);
+        go("a", listed[0]);
+        go("a", listed[2]);
         connected.truncate(ConnectedBy::Account);
         connected.come("b", "h");
         assert_eq!(connected.list(ConnectedBy::Account)[0].user, "b", "there is room again");
         assert_eq!(connected.lost(), [1, 4, 4]);
+    }
+
+    #[test]
+    fn who_found_no_room_takes_nobody_else_s_row_along() {
+        let connected = Connected::new();
+        connected.set_rows_max([1; 3]);
+        let lost = connected.come("a", "h");
+        assert_eq!(lost, [false; 3]);
+        connected.set_rows_max([2; 3]);
+        let listed = connected.come("a", "h");
+        connected.go(("a", "h"), lost, &[1], PageFigures::default);
+        for by in ALL {
+            connected.truncate(by);
+            assert_eq!(connected.list(by).iter().map(|row| row.now).collect::<Vec<_>>(), [1]);
+        }
+        connected.go(("a", "h"), listed, &[1], PageFigures::default);
+        for by in ALL {
+            connected.truncate(by);
+            assert!(connected.list(by).is_empty());
+        }
     }
 }

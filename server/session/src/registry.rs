@@ -17,7 +17,7 @@ pub(crate) use active::Active;
 pub use entry::{Activity, Entry, TEXT_BYTES_MAX};
 pub(crate) use entry::{FOREIGN_KEY_CHECKS, READ_ONLY, UNIQUE_CHECKS};
 
-use crate::connected::Connected;
+use crate::connected::{Connected, Listed};
 use crate::prepared_list::PreparedList;
 use crate::states::FLUSH;
 use crate::variables::Told;
@@ -44,6 +44,8 @@ struct Identity {
     id: u64,
     /// User and host that it counts for among the connected, once the user is known.
     account: Option<(String, String)>,
+    /// Where it counts for that.
+    listed: Listed,
     client: Arc<Client>,
     wake: Arc<dyn Wake>,
     /// What it tells of its variables.
@@ -146,13 +148,17 @@ impl Registry {
         entry.query_id.store(id << 32, Ordering::Relaxed);
         entry.publish(Activity::Connect, sync::now_ns(), b"");
         let client = Client { user: "unauthenticated user".into(), host, ..Client::default() };
-        let (of, thread_id) = (self.slots.session(slot), host::thread::next_id());
+        let (of, thread_id) = (self.slots.session(slot), host::thread::take_id());
         of.thread_id.store(thread_id, Ordering::Relaxed);
         of.counters.set_thread_id(thread_id);
+        if thread_id == 0 {
+            of.set_monitoring(0);
+        }
         entry.os_id.store(0, Ordering::Relaxed);
         let identity = Identity {
             id,
             account: None,
+            listed: Listed::default(),
             client: Arc::new(client),
             wake,
             told: Arc::default(),
@@ -181,13 +187,13 @@ impl Registry {
             if !same {
                 is_other = true;
                 let account = (user.to_string(), host.to_string());
-                self.slots.session(slot).set_monitoring(monitoring_of(user, host));
-                self.connected.come(&account.0, &account.1);
+                let of = self.slots.session(slot);
+                let before = std::mem::replace(&mut identity.listed, self.list(of, user, host));
                 if let Some((user, host)) = identity.account.replace(account) {
-                    let counted = identity.counted(self.slots.session(slot));
-                    identity.status_before = status_of(self.slots.session(slot));
-                    let page = &self.slots.session(slot).counters;
-                    self.connected.go(&user, &host, &counted, || instrument::fold_page(page));
+                    let counted = identity.counted(of);
+                    identity.status_before = status_of(of);
+                    let fold = || instrument::fold_page(&of.counters);
+                    self.connected.go((&user, &host), before, &counted, fold);
                 }
             }
             let client = Arc::make_mut(&mut identity.client);
@@ -197,15 +203,24 @@ impl Registry {
         is_other
     }
 
+    /// A session is told of as this user's, as far as there is room; without a thread it is nobody's, and nothing is measured.
+    fn list(&self, of: &sync::SessionSlot, user: &str, host: &str) -> Listed {
+        if of.thread_id.load(Ordering::Relaxed) == 0 {
+            return Listed::default();
+        }
+        of.set_monitoring(monitoring_of(user, host));
+        self.connected.come(user, host)
+    }
+
     /// The calling thread carries a session from now on.
     pub fn runs_on(&self, slot: usize, os_id: u64) {
         self.entry(slot).os_id.store(os_id, Ordering::Relaxed);
     }
 
-    /// The THREAD_ID of a connection.
+    /// The THREAD_ID of a connection, if it has one.
     pub fn thread_of(&self, id: u64) -> Option<u64> {
         let found = self.live().find(|(_, s, _)| s.session_id.load(Ordering::Relaxed) == id);
-        found.map(|(_, slot, _)| slot.thread_id.load(Ordering::Relaxed))
+        found.and_then(|(_, slot, _)| thread_in(slot))
     }
 
     /// Switches the monitoring of the session with this THREAD_ID; false when there is none.
@@ -237,8 +252,8 @@ impl Registry {
     pub fn prepared(&self) -> Vec<(u64, PreparedReport)> {
         let mut lists = Vec::new();
         self.for_each(|slot, i| {
-            if !i.leaves {
-                lists.push((slot.thread_id.load(Ordering::Relaxed), Arc::clone(&i.prepared)));
+            if let Some(thread_id) = thread_in(slot).filter(|_| !i.leaves) {
+                lists.push((thread_id, Arc::clone(&i.prepared)));
             }
         });
         lists.sort_by_key(|(thread_id, _)| *thread_id);
@@ -252,8 +267,8 @@ impl Registry {
     pub fn told(&self) -> Vec<(u64, u64, Arc<Told>)> {
         let mut told = Vec::new();
         self.for_each(|slot, i| {
-            if !i.leaves {
-                told.push((slot.thread_id.load(Ordering::Relaxed), i.id, Arc::clone(&i.told)));
+            if let Some(thread_id) = thread_in(slot).filter(|_| !i.leaves) {
+                told.push((thread_id, i.id, Arc::clone(&i.told)));
             }
         });
         told.sort_by_key(|(thread_id, ..)| *thread_id);
@@ -275,11 +290,12 @@ impl Registry {
         self.entry(slot).end_transaction();
         self.has_ended();
         let Some(ended) = self.entry(slot).identity.lock().take() else { return };
+        let of = self.slots.session(slot);
         if let Some((user, host)) = &ended.account {
-            let of = self.slots.session(slot);
-            self.connected
-                .go(user, host, &ended.counted(of), || instrument::leave_page(&of.counters));
+            let leave = || instrument::leave_page(&of.counters);
+            self.connected.go((user, host), ended.listed, &ended.counted(of), leave);
         }
+        host::thread::give_back_id(of.thread_id.load(Ordering::Relaxed));
     }
 
     /// Kills another session, the one with this connection id; false when there is none.
@@ -449,6 +465,11 @@ impl Registry {
         list.sort_by_key(|p| p.line.id);
         list
     }
+}
+
+/// The THREAD_ID of the session in a slot; `None`: there was no room for it.
+fn thread_in(slot: &sync::SessionSlot) -> Option<u64> {
+    Some(slot.thread_id.load(Ordering::Relaxed)).filter(|id| *id != 0)
 }
 
 /// What `setup_actors` says of a session that begins.

@@ -23,7 +23,7 @@ const SAMPLE_AGE: &str = "performance_schema_max_digest_sample_age";
 pub type Warn<'w> = dyn FnMut(u16, String) + 'w;
 
 /// Variables that say for how many rows there is room.
-const ROOMS: [(&str, RowsOf); 7] = [
+const ROOMS: [(&str, RowsOf); 10] = [
     ("performance_schema_max_mutex_instances", RowsOf::Mutexes),
     ("performance_schema_max_rwlock_instances", RowsOf::RwLocks),
     ("performance_schema_max_cond_instances", RowsOf::Conds),
@@ -31,6 +31,9 @@ const ROOMS: [(&str, RowsOf); 7] = [
     ("performance_schema_max_table_instances", RowsOf::Tables),
     ("performance_schema_max_table_lock_stat", RowsOf::TableLocks),
     ("performance_schema_max_index_stat", RowsOf::Indexes),
+    ("performance_schema_max_thread_instances", RowsOf::Threads),
+    ("performance_schema_max_metadata_locks", RowsOf::MetadataLocks),
+    ("performance_schema_max_table_handles", RowsOf::TableHandles),
 ];
 
 /// Variables that say for how many instruments there is room.

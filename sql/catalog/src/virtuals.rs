@@ -235,7 +235,7 @@ pub struct Client {
 pub struct ProcessRow {
     /// Connection id.
     pub id: u64,
-    /// THREAD_ID.
+    /// THREAD_ID; 0: it has none, as there was no room for it.
     pub thread_id: u64,
     /// Its session slot.
     pub slot: usize,
@@ -260,6 +260,14 @@ pub struct ProcessRow {
     pub transaction: TransactionRow,
     /// The client is gone; its transaction is being rolled back.
     pub leaves: bool,
+}
+
+impl ProcessRow {
+    /// Whether `performance_schema` tells of its thread.
+    #[must_use]
+    pub fn has_thread(&self) -> bool {
+        self.thread_id != 0
+    }
 }
 
 /// A session's transaction.

@@ -3,7 +3,7 @@
 //! 1. A session's own status counts from the last FLUSH STATUS; what its account counts is added when it goes, or is
 //! truncated. 2. Sums over those who are there and those who went are read again while one of them goes.
 
-use super::{Entry, Identity, Registry};
+use super::{Entry, Identity, Registry, thread_in};
 use crate::connected::{self, add_status};
 use catalog::{ConnectedBy, FiguresBy, FiguresRow, StatusRow};
 use instrument::{Counter, Figures, PageFigures};
@@ -56,6 +56,7 @@ impl Registry {
             there.push(StatusRow { thread_id, user, host, counts: i.counted(slot) });
         }
         let Some(by) = by else {
+            there.retain(|row| row.thread_id != 0);
             there.sort_by_key(|row| row.thread_id);
             return there;
         };
@@ -92,7 +93,7 @@ impl Registry {
         let account = |(_, slot, entry): (usize, &sync::SessionSlot, &Entry)| {
             let identity = entry.identity.lock();
             let account = identity.as_ref()?.account.clone().unwrap_or_default();
-            Some((slot.thread_id.load(Ordering::Relaxed), account))
+            Some((thread_in(slot)?, account))
         };
         let accounts: HashMap<u64, (String, String)> = self.live().filter_map(account).collect();
         let row = |(thread_id, figures)| FiguresRow {

@@ -56,6 +56,11 @@ fn clients(context: &ReadContext<'_>) -> impl Iterator<Item = ProcessRow> {
     context.viewer.processes().into_iter().filter(|p| !p.leaves)
 }
 
+/// Those of them whose threads `performance_schema` tells of.
+fn told(context: &ReadContext<'_>) -> impl Iterator<Item = ProcessRow> {
+    clients(context).filter(ProcessRow::has_thread)
+}
+
 fn process(p: &ProcessRow) -> [Cell<'_>; 8] {
     cells![
         p.id,
@@ -71,7 +76,7 @@ fn process(p: &ProcessRow) -> [Cell<'_>; 8] {
 
 /// `performance_schema.processlist`.
 pub(crate) fn performance_processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for p in clients(context) {
+    for p in told(context) {
         let cells: Vec<_> = process(&p).into_iter().chain(cells!["PRIMARY"]).collect();
         rows.push(&cells);
     }
@@ -79,14 +84,14 @@ pub(crate) fn performance_processlist(context: &ReadContext<'_>, rows: &mut Rows
 
 /// `session_connect_attrs`: what clients said of themselves when they connected.
 pub(crate) fn connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    attributes(clients(context), rows);
+    attributes(told(context), rows);
 }
 
 /// `session_account_connect_attrs`: the same of the reader's own account.
 pub(crate) fn own_connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let own = context.viewer.account();
     let of = |user: &str| own.starts_with(&format!("'{user}'@"));
-    attributes(clients(context).filter(|p| of(&p.client.user)), rows);
+    attributes(told(context).filter(|p| of(&p.client.user)), rows);
 }
 
 fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {

@@ -34,8 +34,9 @@ fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
     row.extend(time_cells(record.times_ns));
     row.push(Cell::UInt(sum_of(Sum::LockNs).saturating_mul(PS)));
     row.push(text_cell(record.text()));
-    row.push(digest.map(|(key, _)| hex(&key.hash)).into());
-    row.push(digest.map(|(_, text)| text).into());
+    let told = digest.filter(|(_, text)| !text.is_empty());
+    row.push(told.map(|(key, _)| hex(&key.hash)).into());
+    row.push(told.map(|(_, text)| text).into());
     row.push(digest.and_then(|(key, _)| key.schema.as_deref()).into());
     row.extend(cells![Cell::Null, Cell::Null, Cell::Null, Cell::Null]);
     match &record.failure {
@@ -123,7 +124,7 @@ pub(super) fn next_event(events: &HashMap<u64, u64>, thread_id: u64) -> u64 {
 pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let (last, next) = (last_statements(), instrument::next_events());
     let now_ns = sync::now_ns();
-    for process in context.viewer.processes() {
+    for process in context.viewer.processes().into_iter().filter(ProcessRow::has_thread) {
         let before = last.get(&process.thread_id);
         match (process.command, before) {
             ("Sleep", Some(record)) => rows.push(&ended(record)),

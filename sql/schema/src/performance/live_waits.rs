@@ -34,7 +34,7 @@ pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
         found.insert(record.event.thread_id, (record, true));
     }
     let live = Live::new(context);
-    for process in context.viewer.processes() {
+    for process in context.viewer.processes().into_iter().filter(ProcessRow::has_thread) {
         if let Some(wait) = live.wait_of(&process) {
             found.insert(process.thread_id, (wait, false));
         }

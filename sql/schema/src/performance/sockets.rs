@@ -19,12 +19,13 @@ pub(super) fn instances(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let sessions = context.viewer.processes();
     for socket in sorted() {
         let place = &socket.place;
-        let session = sessions.iter().find(|session| session.thread_id == place.thread_id);
+        let thread_id = Some(place.thread_id).filter(|id| *id != 0);
+        let session = sessions.iter().find(|session| Some(session.thread_id) == thread_id);
         let is_idle = session.is_some_and(|session| session.command == "Sleep");
         rows.push(&cells![
             socket.class.name(),
             socket.number,
-            place.thread_id,
+            thread_id,
             i64::from(place.descriptor),
             &place.ip,
             i64::from(place.port),

@@ -16,7 +16,7 @@ pub(super) fn current(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let (now_ns, statements) = (sync::now_ns(), instrument::next_events());
     let numbers = instrument::next_waits_and_stages();
     let sessions = context.viewer.processes();
-    for stage in instrument::live_stages() {
+    for stage in instrument::live_stages().into_iter().filter(|stage| stage.thread_id != 0) {
         let LiveStage { thread_id, .. } = stage;
         let is_session = sessions.iter().any(|session| session.thread_id == thread_id);
         let statement = || Nesting::Statement(next_event(&statements, thread_id));

@@ -16,7 +16,7 @@ use value::Datum;
 pub(super) fn threads(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let kept = instrument::kept_by_thread();
     let sessions = context.viewer.processes();
-    let clients = sessions.iter().filter(|p| !p.leaves);
+    let clients = sessions.iter().filter(|p| !p.leaves && p.has_thread());
     let mut all: Vec<(u64, Vec<Cell<'_>>)> =
         clients.map(|p| (p.thread_id, session(kept.get(&p.thread_id), p))).collect();
     let own = host::thread::background();

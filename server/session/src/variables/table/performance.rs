@@ -11,7 +11,6 @@ use crate::variables::kind::{
 
 // Sizes that are -1 and no limit by that are chosen when the server starts (`crate::variables::chosen`).
 
-const MADE_WHEN_READ: &str = "Its rows are made when they are read, of all that there are.";
 const NO_PROGRAMS: &str = "There are no stored programs.";
 
 pub(super) const LIST: &[Variable] = &[
@@ -30,16 +29,14 @@ pub(super) const LIST: &[Variable] = &[
     F("performance_schema_hosts_size", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_cond_classes", Int(0, 1024), "150"),
     F("performance_schema_max_cond_instances", Sized(1 << 20, NO_LIMIT), "-1"),
-    F("performance_schema_max_digest_length", Int(0, 1 << 20), "1024")
-        .ignored("Digests are cut by max_digest_length."),
+    F("performance_schema_max_digest_length", Int(0, 1 << 20), "1024"),
     e("performance_schema_max_digest_sample_age", Global, Int(0, 1 << 20), "60", E::Setting),
     F("performance_schema_max_file_classes", Int(0, 1024), "80"),
     F("performance_schema_max_file_handles", Int(0, 1 << 20), "32768"),
     F("performance_schema_max_file_instances", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_index_stat", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_memory_classes", Int(0, 1024), "470"),
-    F("performance_schema_max_metadata_locks", Sized(1 << 20, NO_LIMIT), "-1")
-        .ignored(MADE_WHEN_READ),
+    F("performance_schema_max_metadata_locks", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_mutex_classes", Int(0, 1024), "350"),
     F("performance_schema_max_mutex_instances", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_prepared_statements_instances", Sized(1 << 20, NO_LIMIT), "-1"),
@@ -53,13 +50,11 @@ pub(super) const LIST: &[Variable] = &[
     F("performance_schema_max_stage_classes", Int(0, 1024), "175"),
     F("performance_schema_max_statement_classes", Int(0, 1024), "220"),
     F("performance_schema_max_statement_stack", Int(1, 256), "10").ignored(NO_PROGRAMS),
-    F("performance_schema_max_table_handles", Sized(1 << 20, NO_LIMIT), "-1")
-        .ignored(MADE_WHEN_READ),
+    F("performance_schema_max_table_handles", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_table_instances", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_table_lock_stat", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_max_thread_classes", Int(0, 1024), "100"),
-    F("performance_schema_max_thread_instances", Sized(1 << 20, NO_LIMIT), "-1")
-        .ignored(MADE_WHEN_READ),
+    F("performance_schema_max_thread_instances", Sized(1 << 20, NO_LIMIT), "-1"),
     F("performance_schema_memory_limit", Sized(1 << 40, NO_LIMIT), "-1"),
     F("performance_schema_session_connect_attrs_size", Sized(1 << 20, 512), "512"),
     F("performance_schema_setup_actors_size", Sized(1 << 20, NO_LIMIT), "-1"),
