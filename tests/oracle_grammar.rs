@@ -9,6 +9,7 @@
 // Tests panic to fail.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+use parser::digest::DigestLimits;
 use parser::{ErrorKind, SqlMode, parse_next};
 use testkit::{Peer, TextClient};
 
@@ -229,7 +230,8 @@ fn digests_read_as_on_mysql() {
         let Some(theirs) = &rows.rows[0][0] else { continue };
         let theirs = String::from_utf8_lossy(theirs).into_owned();
         // The oracle's max_digest_length.
-        let Ok(parsed) = parser::parse_digested(sql.as_bytes(), 0, SqlMode::DEFAULT, true, 1024)
+        let limits = DigestLimits::whole(1024);
+        let Ok(parsed) = parser::parse_digested(sql.as_bytes(), 0, SqlMode::DEFAULT, true, limits)
         else {
             continue;
         };

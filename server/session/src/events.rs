@@ -3,6 +3,7 @@
 use crate::core::{Core, Digested, Ended};
 use crate::secrets::hidden;
 use instrument::{Depth, Failure, IDLE, INSTRUMENTS, Operation, RecordedText, Wait, WaitObject};
+use parser::digest::DigestLimits;
 use stdx::Ordering;
 use wire::Command;
 
@@ -150,17 +151,21 @@ impl Core {
         if !self.events.plan.digests {
             return;
         }
-        let (mode, bytes_max) = (self.env.cached.parser_mode, self.digest_bytes_max());
+        let (mode, limits) = (self.env.cached.parser_mode, self.digest_limits());
         self.events.are_in(&self.env);
         self.events.has_digest_of(text, mode, || {
-            parser::parse_digested(text, 0, mode, true, bytes_max).ok()?.digest
+            parser::parse_digested(text, 0, mode, true, limits).ok()?.digest
         });
     }
 
-    /// Longest digest that is made; 0: none is.
+    /// How long digests are that are made, and how much of them is told.
     #[cold]
-    pub(crate) fn digest_bytes_max(&self) -> usize {
-        self.env.server.globals.number("max_digest_length") as usize
+    pub(crate) fn digest_limits(&self) -> DigestLimits {
+        let bytes = |name: &'static str| self.env.server.globals.number(name) as usize;
+        DigestLimits {
+            made: bytes("max_digest_length"),
+            told: bytes("performance_schema_max_digest_length"),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::states;
 use engine::Undoing;
 use instrument::{Class, IDLE, SampledWait, SessionSample, WaitObject, class_numbered};
 use parser::SqlMode;
+use parser::digest::DigestLimits;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
@@ -256,7 +257,8 @@ impl Digests {
         if let Some(digest) = self.known.get(text) {
             return *digest;
         }
-        let parsed = parser::parse_digested(text, 0, self.mode, true, self.bytes_max).ok();
+        let limits = DigestLimits::whole(self.bytes_max);
+        let parsed = parser::parse_digested(text, 0, self.mode, true, limits).ok();
         let digest = parsed.and_then(|parsed| parsed.digest).map(|digest| digest.hash);
         if self.known.len() <= TEXTS_MAX {
             self.known.insert(text.into(), digest);

@@ -5,7 +5,7 @@ use crate::errors;
 use executor::SqlError;
 use parser::ParseError;
 use parser::ast::{Explain, Expr, QueryBody, SelectItem, Show, Statement};
-use parser::digest::Digest;
+use parser::digest::{Digest, DigestLimits};
 
 /// One statement of a text.
 pub(crate) struct Parsed {
@@ -36,8 +36,11 @@ impl Core {
     ) -> Result<Parsed, ParseError> {
         let mode = self.env.cached.parser_mode;
         let is_new = || self.events.plan.digests && !self.events.remembers(&sql[from..], mode);
-        let digest_bytes_max = if prepared || is_new() { self.digest_bytes_max() } else { 0 };
-        let parsed = parser::parse_digested(sql, from, mode, prepared, digest_bytes_max)?;
+        let limits = match prepared || is_new() {
+            true => self.digest_limits(),
+            false => DigestLimits::NONE,
+        };
+        let parsed = parser::parse_digested(sql, from, mode, prepared, limits)?;
         let follows = parser::lex::Lexer::new(sql, parsed.next, mode).next_token();
         let statement = without_describe(parsed.statement);
         Ok(Parsed {

@@ -196,8 +196,8 @@ impl Core {
                 return true;
             }
         }
-        let (mode, digest_bytes_max) = (self.env.cached.parser_mode, self.digest_bytes_max());
-        let parsed = cut::parse(given.sql, mode, scan.literals(), digest_bytes_max);
+        let (mode, digest_limits) = (self.env.cached.parser_mode, self.digest_limits());
+        let parsed = cut::parse(given.sql, mode, scan.literals(), digest_limits);
         let Ok(parsed) = parsed else { return false };
         let planned = matches!(
             parsed.statement,

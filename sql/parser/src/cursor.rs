@@ -6,7 +6,7 @@
 //!    enough to be walked and dropped recursively.
 
 use crate::ast::ObjectName;
-use crate::digest::{Digest, DigestBuilder};
+use crate::digest::{Digest, DigestBuilder, DigestLimits};
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::{Class, Kw};
 use crate::lex::Lexer;
@@ -36,8 +36,8 @@ pub(crate) struct Parser<'a> {
     pub cut: &'a [crate::cut::CutLiteral],
     /// Stands where the text after this statement starts, behind its `;`.
     lexer: Lexer<'a>,
-    /// Longest digest wanted; 0 for none.
-    digest_bytes_max: usize,
+    /// The digest that is wanted.
+    digest_limits: DigestLimits,
     /// Tokens that a digest prints as the grammar took them: NULL as a literal, numbers as positions.
     marks: Vec<u32>,
     /// INTO written before FROM; the query takes it.
@@ -54,8 +54,13 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Reads the tokens of the statement at `from`, and its digest when `digest_bytes_max` is not 0.
-    pub fn new(sql: &'a [u8], from: usize, mode: SqlMode, digest_bytes_max: usize) -> Parser<'a> {
+    /// Reads the tokens of the statement at `from`, and its digest if one is wanted.
+    pub fn new(
+        sql: &'a [u8],
+        from: usize,
+        mode: SqlMode,
+        digest_limits: DigestLimits,
+    ) -> Parser<'a> {
         let tokens = Vec::with_capacity(((sql.len() - from.min(sql.len())) / 5).clamp(16, 4096));
         let mut parser = Parser {
             sql,
@@ -70,7 +75,7 @@ impl<'a> Parser<'a> {
             into_allowed: false,
             program: None,
             warnings: Vec::new(),
-            digest_bytes_max,
+            digest_limits,
             marks: Vec::new(),
             depth: 0,
             height: 0,
@@ -93,17 +98,17 @@ impl<'a> Parser<'a> {
 
     /// Notes for the digest how the grammar took the token at `place`.
     pub fn mark(&mut self, place: usize) {
-        if self.digest_bytes_max > 0 {
+        if self.digest_limits.made > 0 {
             self.marks.push(place as u32);
         }
     }
 
     fn digest(&mut self) -> Option<Digest> {
-        if self.digest_bytes_max == 0 {
+        if self.digest_limits.made == 0 {
             return None;
         }
         self.marks.sort_unstable();
-        let mut builder = DigestBuilder::new(self.mode, self.digest_bytes_max);
+        let mut builder = DigestBuilder::new(self.mode, self.digest_limits);
         for (at, &token) in self.tokens.iter().enumerate() {
             if token.kind != TokenKind::End {
                 let marked = self.marks.binary_search(&(at as u32)).is_ok();

@@ -8,6 +8,7 @@
 
 use crate::ast::{Expr, Literal};
 use crate::cursor::Parser;
+use crate::digest::DigestLimits;
 use crate::error::ParseError;
 use crate::keywords::Kw;
 use crate::lex::Lexer;
@@ -191,9 +192,9 @@ pub fn parse(
     sql: &[u8],
     mode: SqlMode,
     literals: &[CutLiteral],
-    digest_bytes_max: usize,
+    digest_limits: DigestLimits,
 ) -> Result<Parsed, ParseError> {
-    let mut parser = Parser::new(sql, 0, mode, digest_bytes_max);
+    let mut parser = Parser::new(sql, 0, mode, digest_limits);
     parser.cut = literals;
     let statement = parser.statement()?;
     if !parser.at_end() {

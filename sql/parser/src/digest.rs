@@ -5,7 +5,8 @@
 //!    tokens. Rules and examples as observed on MySQL (`testscripts/digest.txt`); the text is
 //!    MySQL's, the hash is that of the text: MySQL's is taken over its token numbers.
 //! 2. Tokens are reduced as they come, so the builder holds no more than what will be printed. 3. The
-//!    limit counts as MySQL's token buffer does: 2 bytes a token, 4 and its own for a name.
+//!    limits count as MySQL's token buffer does: 2 bytes a token, 4 and its own for a name.
+//! 4. The hash is that of all that is made, however little of it is told.
 
 use crate::cursor::unquote;
 use crate::keywords::{Class, Kw};
@@ -15,10 +16,30 @@ use crate::token::{Token, TokenKind};
 /// A statement's digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// Normalised text.
+    /// Normalised text, as much of it as is told.
     pub text: String,
-    /// SHA-256 of the text.
+    /// SHA-256 of the whole text.
     pub hash: [u8; 32],
+}
+
+/// How long digests are, in bytes of MySQL's token buffer; what comes later is cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DigestLimits {
+    /// As much is made, and hashed (`max_digest_length`); 0: none is made.
+    pub made: usize,
+    /// As much of that is told (`performance_schema_max_digest_length`).
+    pub told: usize,
+}
+
+impl DigestLimits {
+    /// No digest is made.
+    pub const NONE: DigestLimits = DigestLimits::whole(0);
+
+    /// All that is made is told.
+    #[must_use]
+    pub const fn whole(made: usize) -> DigestLimits {
+        DigestLimits { made, told: made }
+    }
 }
 
 impl Digest {
@@ -67,16 +88,19 @@ pub struct DigestBuilder {
     high_not: bool,
     /// As MySQL counts them.
     bytes: usize,
-    bytes_max: usize,
+    limits: DigestLimits,
+    /// So many of the items are told.
+    told: usize,
     /// A token found no room; none is taken any more.
     full: bool,
 }
 
 impl DigestBuilder {
-    /// A digest of so many bytes at most (`max_digest_length`); what comes later is cut off.
-    pub fn new(mode: SqlMode, bytes_max: usize) -> DigestBuilder {
+    /// A digest without tokens.
+    pub fn new(mode: SqlMode, limits: DigestLimits) -> DigestBuilder {
         let high_not = mode.has(SqlMode::HIGH_NOT_PRECEDENCE);
-        DigestBuilder { items: Vec::with_capacity(32), high_not, bytes: 0, bytes_max, full: false }
+        let items = Vec::with_capacity(32);
+        DigestBuilder { items, high_not, bytes: 0, limits, told: 0, full: false }
     }
 
     /// Adds a token of the text `sql`; `marked` when the grammar took NULL for a literal or a number for a position.
@@ -134,16 +158,20 @@ impl DigestBuilder {
     }
 
     fn push(&mut self, item: Item, bytes: usize) {
-        self.full |= self.bytes + bytes > self.bytes_max;
+        self.full |= self.bytes + bytes > self.limits.made;
         if !self.full {
             self.bytes += bytes;
             self.items.push(item);
+            if self.bytes <= self.limits.told {
+                self.told = self.items.len();
+            }
         }
     }
 
     /// Takes the last tokens back, none of them a name.
     fn pop(&mut self, count: usize) {
         self.items.truncate(self.items.len() - count);
+        self.told = self.told.min(self.items.len());
         self.bytes -= count * TOKEN_BYTES;
     }
 
@@ -246,13 +274,16 @@ impl DigestBuilder {
     /// Text without a space before it, when a name stands there.
     fn glued(&mut self, text: &str) {
         let after_name = matches!(self.back(1), Some(Item::Text(t)) if t.starts_with('`'));
-        let fits = self.bytes + TOKEN_BYTES <= self.bytes_max;
+        let fits = self.bytes + TOKEN_BYTES <= self.limits.made;
         if after_name
             && fits
             && let Some(Item::Text(last)) = self.items.last_mut()
         {
             last.push_str(text);
             self.bytes += TOKEN_BYTES;
+            if self.bytes > self.limits.told {
+                self.told = self.told.min(self.items.len() - 1);
+            }
             return;
         }
         self.text(text);
@@ -290,7 +321,11 @@ impl DigestBuilder {
     /// The digest of the tokens added.
     pub fn finish(self) -> Digest {
         let mut text = String::with_capacity(2 * self.bytes);
-        for item in &self.items {
+        let mut told_bytes = None;
+        for (place, item) in self.items.iter().enumerate() {
+            if place == self.told {
+                told_bytes = Some(text.len());
+            }
             // Nothing stands between `@` and what it belongs to.
             if !text.is_empty() && !text.ends_with('@') {
                 text.push(' ');
@@ -305,7 +340,12 @@ impl DigestBuilder {
                 Item::LongRows => "(...) /* , ... */",
             });
         }
-        Digest::of_text(text)
+        let mut digest = Digest::of_text(text);
+        if let Some(told_bytes) = told_bytes {
+            digest.text.truncate(told_bytes);
+            digest.text.shrink_to_fit();
+        }
+        digest
     }
 }
 
@@ -435,12 +475,12 @@ const HINTS: &[&str] = &[
 ];
 
 /// The digest of the first statement of a text.
-pub fn of(sql: &[u8], mode: SqlMode, bytes_max: usize) -> Digest {
-    if let Ok(parsed) = crate::parse_digested(sql, 0, mode, true, bytes_max) {
+pub fn of(sql: &[u8], mode: SqlMode, limits: DigestLimits) -> Digest {
+    if let Ok(parsed) = crate::parse_digested(sql, 0, mode, true, limits) {
         return parsed.digest.unwrap_or_default();
     }
     let mut lexer = crate::lex::Lexer::new(sql, 0, mode);
-    let mut builder = DigestBuilder::new(mode, bytes_max);
+    let mut builder = DigestBuilder::new(mode, limits);
     loop {
         let token = lexer.next_token();
         if matches!(token.kind, TokenKind::End | TokenKind::Bad) {
@@ -461,7 +501,7 @@ mod tests {
         let mut differences = Vec::new();
         for pair in recorded.split("\n\n").filter(|p| !p.trim().is_empty()) {
             let (sql, expected) = pair.trim().split_once('\n').expect("two lines");
-            let got = of(sql.as_bytes(), SqlMode::DEFAULT, 1024).text;
+            let got = of(sql.as_bytes(), SqlMode::DEFAULT, DigestLimits::whole(1024)).text;
             if got != expected {
                 differences.push(format!("{sql}\n  MySQL {expected}\n  here  {got}"));
             }
@@ -471,11 +511,28 @@ mod tests {
 
     #[test]
     fn equal_texts_have_equal_hashes_and_a_long_one_is_cut() {
-        let digest = |sql: &str, max| of(sql.as_bytes(), SqlMode::DEFAULT, max);
+        let digest =
+            |sql: &str, max| of(sql.as_bytes(), SqlMode::DEFAULT, DigestLimits::whole(max));
         assert_eq!(digest("select  1", 99).hash, digest("SELECT 2 /* x */", 99).hash);
         assert_ne!(digest("select a", 99).hash, digest("select b", 99).hash);
         // 2 for SELECT, 4 and 3 for the name, 2 for the comma.
         assert_eq!(digest("SELECT aaa, bbb", 11).text, "SELECT `aaa` ,");
         assert_eq!(digest("SELECT aaa, bbb", 8).text, "SELECT");
+    }
+
+    #[test]
+    fn a_hash_is_that_of_what_is_not_told_too() {
+        let digest =
+            |sql: &str, told| of(sql.as_bytes(), SqlMode::DEFAULT, DigestLimits { made: 99, told });
+        let whole = digest("SELECT aaa, bbb", 99);
+        for (told, text) in
+            [(18, "SELECT `aaa` , `bbb`"), (17, "SELECT `aaa` ,"), (8, "SELECT"), (1, "")]
+        {
+            let cut = digest("SELECT aaa, bbb", told);
+            assert_eq!((cut.text.as_str(), cut.hash), (text, whole.hash), "{told}");
+        }
+        assert_ne!(digest("SELECT aaa, ccc", 8).hash, whole.hash);
+        // A row of values takes the place of what it was made of.
+        assert_eq!(digest("SELECT aaa, (1, 2, 3), bbb", 13).text, "SELECT `aaa` , (...)");
     }
 }

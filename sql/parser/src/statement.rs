@@ -3,7 +3,7 @@
 use crate::ast::*;
 use crate::cursor::{Parser, Result};
 use crate::deprecated::Warning;
-use crate::digest::Digest;
+use crate::digest::{Digest, DigestLimits};
 use crate::error::{ErrorKind, ParseError};
 use crate::keywords::Kw;
 use crate::mode::SqlMode;
@@ -48,11 +48,10 @@ pub fn parse_next(
     mode: SqlMode,
     allow_params: bool,
 ) -> std::result::Result<Parsed, ParseError> {
-    parse_digested(sql, from, mode, allow_params, 0)
+    parse_digested(sql, from, mode, allow_params, DigestLimits::NONE)
 }
 
-/// As [`parse_next`]; the same pass over the text makes a digest of at most `digest_bytes_max` bytes
-/// (none for 0).
+/// As [`parse_next`]; the same pass over the text makes a digest of these limits.
 ///
 /// # Errors
 /// As [`parse_next`].
@@ -61,9 +60,9 @@ pub fn parse_digested(
     from: usize,
     mode: SqlMode,
     allow_params: bool,
-    digest_bytes_max: usize,
+    digest_limits: DigestLimits,
 ) -> std::result::Result<Parsed, ParseError> {
-    let mut parser = Parser::new(sql, from, mode, digest_bytes_max);
+    let mut parser = Parser::new(sql, from, mode, digest_limits);
     parser.allow_params = allow_params;
     if parser.at_end() {
         return parser.fail_with(ErrorKind::Empty);

@@ -382,7 +382,8 @@ fn statement(c: &mut Call<'_, '_>) -> Result<parser::digest::Digest, SqlError> {
         let text = crate::parse_error(&error, &text).parts().2;
         SqlError::from(Refused::NoDigest(&text))
     };
-    match parser::parse_digested(&text, 0, mode, false, bytes_max) {
+    let limits = parser::digest::DigestLimits::whole(bytes_max);
+    match parser::parse_digested(&text, 0, mode, false, limits) {
         Ok(parsed) => {
             let follows = parser::lex::Lexer::new(&text, parsed.next, mode).next_token();
             if follows.kind != parser::token::TokenKind::End {

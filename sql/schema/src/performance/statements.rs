@@ -79,10 +79,11 @@ pub(crate) fn hex(hash: &[u8; 32]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// SCHEMA_NAME and DIGEST.
+/// SCHEMA_NAME and DIGEST; the latter is NULL where nothing is told of the text.
 fn key_cells(digest: &DigestReport) -> [Cell<'_>; 2] {
     let Some(key) = &digest.key else { return [Cell::Null, Cell::Null] };
-    [key.schema.as_deref().into(), hex(&key.hash).into()]
+    let hash = (!digest.text.is_empty()).then(|| hex(&key.hash));
+    [key.schema.as_deref().into(), hash.into()]
 }
 
 /// `events_statements_summary_by_digest`.
@@ -92,7 +93,7 @@ pub(super) fn by_digest(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     for digest in instrument::digests().iter().filter(|digest| is_shown(digest)) {
         let totals = &digest.totals;
         let mut row = Vec::from(key_cells(digest));
-        row.push(digest.key.as_ref().map(|_| &*digest.text).into());
+        row.push(Some(&*digest.text).filter(|text| !text.is_empty()).into());
         row.extend(statement_cells(&totals.statements));
         row.push(Cell::Time(digest.first_seen_us as i64));
         row.push(moment(totals.last_ns));
