@@ -1,7 +1,9 @@
 //! For how much the Performance Schema has room: what options leave it, and what is lost beyond that.
 
+use super::until_rows;
 use crate::with_table;
-use testkit::{Server, TempDir};
+use testkit::raw::RawClient;
+use testkit::{Conversation, Server, TempDir};
 
 /// A server with these sizes, without `performance_schema_`.
 fn start(folder: &TempDir, sizes: &[(&str, i64)]) -> Server {
@@ -209,19 +211,142 @@ fn what_is_persisted_limits_the_next_start() {
     assert!(lost(&server, "digest") > 0 && lost(&server, "table_instances") > 0);
 }
 
+/// Tables whose rows are about threads.
+const OF_THREADS: [&str; 11] = [
+    "threads",
+    "processlist",
+    "session_connect_attrs",
+    "status_by_thread",
+    "variables_by_thread",
+    "user_variables_by_thread",
+    "events_statements_current",
+    "events_statements_history",
+    "events_statements_summary_by_thread_by_event_name",
+    "events_statements_summary_by_digest",
+    "prepared_statements_instances",
+];
+
+/// Rows for each of [`OF_THREADS`].
+fn use_a_thread(server: &Server) -> Conversation {
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)");
+    let mut session = server.converse();
+    session.ask("PREPARE p FROM 'SELECT id FROM d.t'");
+    session.ask("SET @u = 1");
+    session.ask("BEGIN");
+    assert!(session.ask("SELECT id FROM d.t").is_empty());
+    session
+}
+
+#[test]
+fn sessions_without_room_among_threads_have_none() {
+    let folder = TempDir::new();
+    let server = start(&folder, &[("max_thread_instances", 0)]);
+    let mut session = use_a_thread(&server);
+    let own = "SELECT PS_CURRENT_THREAD_ID() IS NULL, PS_THREAD_ID(CONNECTION_ID()) IS NULL";
+    assert_eq!(session.ask(own), ["1\t1"]);
+    for table in OF_THREADS {
+        assert_eq!(rows(&server, table), 0, "{table}");
+    }
+    for (table, owner) in [("metadata_locks", "OWNER_THREAD_ID"), ("socket_instances", "THREAD_ID")]
+    {
+        let with = format!("SELECT COUNT({owner}) FROM performance_schema.{table}");
+        assert_eq!((rows(&server, table) > 0, number(&server, &with)), (true, 0), "{table}");
+    }
+    assert_eq!(number(&server, "SELECT COUNT(USER) FROM performance_schema.accounts"), 0);
+    let connected = number(&server, "SELECT COUNT(*) FROM information_schema.PROCESSLIST");
+    assert!(connected >= 2, "who is connected is shown all the same");
+    assert!(lost(&server, "thread_instances") > 0);
+}
+
+#[test]
+fn sessions_have_threads_without_a_size() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    let _session = use_a_thread(&server);
+    for table in OF_THREADS {
+        assert!(rows(&server, table) > 0, "{table}");
+    }
+    assert!(number(&server, "SELECT COUNT(USER) FROM performance_schema.accounts") > 0);
+    assert_eq!(lost(&server, "thread_instances"), 0);
+}
+
+#[test]
+fn a_session_finds_room_among_threads_when_others_went() {
+    let folder = TempDir::new();
+    let server = start(&folder, &[("max_thread_instances", 60)]);
+    let mut clients: Vec<RawClient> = (0..60).map(|_| RawClient::connect(&server)).collect();
+    clients.iter_mut().for_each(RawClient::login);
+    // The server's own threads came before.
+    assert!(rows(&server, "threads") <= 60 && lost(&server, "thread_instances") > 0);
+    drop(clients);
+    let has_one = "SELECT 'told' FROM DUAL WHERE PS_CURRENT_THREAD_ID() > 0";
+    assert_eq!(until_rows(&server, has_one), "told");
+}
+
+/// Rows of `metadata_locks` and `table_handles` while a transaction has two tables in use, and what of them was lost.
+fn locks_and_handles(sizes: &[(&str, i64)]) -> [(i64, bool); 2] {
+    let folder = TempDir::new();
+    let server = start(&folder, sizes);
+    server.sql("CREATE DATABASE d");
+    let mut session = server.converse();
+    for table in ["a", "b"] {
+        session.ask(&format!("CREATE TABLE d.{table} (id INT PRIMARY KEY)"));
+    }
+    session.ask("BEGIN");
+    for table in ["a", "b"] {
+        assert!(session.ask(&format!("SELECT * FROM d.{table}")).is_empty());
+    }
+    let found = [("metadata_locks", "metadata_lock"), ("table_handles", "table_handles")]
+        .map(|(table, what)| (rows(&server, table), lost(&server, what) > 0));
+    server.sql("FLUSH STATUS");
+    assert_eq!((lost(&server, "metadata_lock"), lost(&server, "table_handles")), (0, 0));
+    found
+}
+
+#[test]
+fn readers_are_told_of_as_many_locks_and_handles_as_there_is_room_for() {
+    assert!(locks_and_handles(&[]).into_iter().all(|(rows, lost)| rows >= 2 && !lost));
+    for room in [0, 1] {
+        let sizes = [("max_metadata_locks", room), ("max_table_handles", room)];
+        assert_eq!(locks_and_handles(&sizes), [(room, true); 2]);
+    }
+}
+
+#[test]
+fn texts_of_digests_are_told_as_far_as_there_is_room() {
+    let digests = "SELECT COUNT(*), COUNT(DISTINCT DIGEST) FROM performance_schema.events_statements_summary_by_digest";
+    for (room, text) in [(13, "SELECT ? AS `aaa`"), (12, "SELECT ? AS")] {
+        let folder = TempDir::new();
+        let server = start(&folder, &[("max_digest_length", room)]);
+        server.sql("SELECT 1 AS aaa, 2 AS bbb");
+        server.sql("SELECT 1 AS aaa, 2 AS ccc");
+        let of_text = format!("{digests} WHERE DIGEST_TEXT = '{text}'");
+        assert_eq!(server.sql(&of_text), "2\t2", "two statements, though they are told alike");
+    }
+    let folder = TempDir::new();
+    let server = start(&folder, &[("max_digest_length", 0)]);
+    let mut session = server.converse();
+    assert_eq!(session.ask("SELECT 1 AS aaa"), ["1"]);
+    let told = format!("{digests} WHERE DIGEST IS NOT NULL OR DIGEST_TEXT IS NOT NULL");
+    assert_eq!(server.sql(&told), "0\t0");
+    let kept = "SELECT COUNT(*) > 0, COUNT(DIGEST), COUNT(DIGEST_TEXT) FROM performance_schema.events_statements_history WHERE SQL_TEXT = 'SELECT 1 AS aaa'";
+    assert_eq!(session.ask(kept), ["1\t0\t0"]);
+    assert!(rows(&server, "events_statements_summary_by_digest") > 0);
+}
+
 #[test]
 fn a_size_that_changes_nothing_is_told() {
     let folder = TempDir::new();
     let sizes =
-        [("max_thread_instances", 5), ("max_metadata_locks", -1), ("max_digest_length", 100)];
+        [("max_program_instances", 5), ("max_metadata_locks", 500), ("max_statement_stack", 20)];
     let server = start(&folder, &sizes);
-    assert_eq!(number(&server, "SELECT @@performance_schema_max_thread_instances"), 5);
+    assert_eq!(number(&server, "SELECT @@performance_schema_max_program_instances"), 5);
     let told = |name: &str| {
         let text = format!("[Warning] [MY-011068] [Server] performance_schema_{name} = ");
         server.log().lines().filter(|line| line.contains(&text)).count()
     };
     assert_eq!(
-        ["max_thread_instances", "max_metadata_locks", "max_digest_length"].map(told),
+        ["max_program_instances", "max_metadata_locks", "max_statement_stack"].map(told),
         [1, 0, 1]
     );
 }
