@@ -215,6 +215,8 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 static SAMPLE_AGE_NS: AtomicU64 = AtomicU64::new(60_000_000_000);
 /// `performance_schema_max_sql_text_length`.
 static SAMPLE_BYTES: AtomicUsize = AtomicUsize::new(1024);
+/// `performance_schema_max_digest_length`.
+static TOLD_BYTES: AtomicUsize = AtomicUsize::new(1024);
 /// Statements that found no room: `Performance_schema_digest_lost`.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
@@ -242,6 +244,16 @@ pub fn set_digest_limits(digests_max: usize, sample_bytes: usize, sample_age_s: 
     with_table(|table| table.digests_max = digests_max);
     SAMPLE_BYTES.store(sample_bytes, Relaxed);
     SAMPLE_AGE_NS.store(sample_age_s.saturating_mul(1_000_000_000), Relaxed);
+}
+
+/// How much of a digest's text is told, in bytes of MySQL's token buffer.
+pub fn set_told_digest_bytes(bytes: usize) {
+    TOLD_BYTES.store(bytes, Relaxed);
+}
+
+/// As much of a digest's text is told: whoever makes one cuts it. One relaxed load.
+pub fn told_digest_bytes() -> usize {
+    TOLD_BYTES.load(Relaxed)
 }
 
 /// The digest of a key, or that of those that find no room; `None`: there is no room for that either.

@@ -72,7 +72,7 @@ pub use counter::Counter;
 pub use digest::{
     Digest, DigestKey, DigestPlace, DigestReport, DigestRow, DigestTotals, Sample, SessionDigests,
     digest_times, digests, digests_lost, empty_digest_histograms, forget_digests,
-    forget_digests_lost, set_digest_limits,
+    forget_digests_lost, set_digest_limits, set_told_digest_bytes, told_digest_bytes,
 };
 pub use errors::{ERROR, ErrorName, ErrorTotals, errors, set_errors_limit};
 pub use figures::{Figures, PageFigures};

@@ -161,11 +161,8 @@ impl Core {
     /// How long digests are that are made, and how much of them is told.
     #[cold]
     pub(crate) fn digest_limits(&self) -> DigestLimits {
-        let bytes = |name: &'static str| self.env.server.globals.number(name) as usize;
-        DigestLimits {
-            made: bytes("max_digest_length"),
-            told: bytes("performance_schema_max_digest_length"),
-        }
+        let made = self.env.server.globals.number("max_digest_length") as usize;
+        DigestLimits { made, told: instrument::told_digest_bytes() }
     }
 }
 

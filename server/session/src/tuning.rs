@@ -126,6 +126,7 @@ fn size_events(globals: &Globals) {
     instrument::set_attribute_bytes_max(room("performance_schema_session_connect_attrs_size"));
     let prepared_max = "performance_schema_max_prepared_statements_instances";
     instrument::set_prepared_limit(globals.number(prepared_max));
+    instrument::set_told_digest_bytes(room("performance_schema_max_digest_length"));
     instrument::set_digest_limits(
         room("performance_schema_digests_size"),
         room("performance_schema_max_sql_text_length"),
