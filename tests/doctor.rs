@@ -194,6 +194,57 @@ fn who_is_in_whose_way_is_found() {
     );
 }
 
+/// Where the pages of a small table lie, as the engine has it: extents of 64 pages are spread over instances by a hash, and the pages
+/// that a segment takes first come from the first extent of its file.
+fn instance_of(space: u64, instances: u64) -> u64 {
+    let hash = (space << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    (hash * instances) >> 32
+}
+
+#[test]
+fn an_instance_of_the_pool_that_has_most_pages_is_found() {
+    const INSTANCES: u64 = 3;
+    const TABLES: usize = 240;
+    let folder = TempDir::new();
+    // Below a gigabyte there is one instance, whatever was asked for.
+    let server = Server::with()
+        .option("--innodb-buffer-pool-size=1G")
+        .option(format!("--innodb-buffer-pool-instances={INSTANCES}"))
+        .option("--innodb-redo-log-capacity=1G")
+        .start(folder.path());
+    server.sql("CREATE DATABASE d; SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+    let table = "(id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(8000)) CHARSET latin1";
+    run_all(&server, (0..TABLES).map(|n| format!("CREATE TABLE d.t{n} {table}")));
+    // 29 leaves each: a segment's first 32 pages lie in its file's first extent.
+    let rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 58) SELECT REPEAT('x', 7000) FROM n";
+    let fill = |tables: &[&str]| {
+        run_all(&server, tables.iter().map(|name| format!("INSERT INTO {name} (v) {rows}")));
+    };
+    let places = server.sql(
+        "SELECT REPLACE(NAME, '/', '.'), SPACE FROM information_schema.INNODB_TABLES WHERE NAME LIKE 'd/t%' ORDER BY SPACE",
+    );
+    let mut tables: [Vec<&str>; INSTANCES as usize] = Default::default();
+    for (name, space) in places.lines().filter_map(|line| line.split_once('\t')) {
+        tables[instance_of(space.parse().unwrap(), INSTANCES) as usize].push(name);
+    }
+    let [first, others @ ..] = &tables;
+    fill(first);
+    server.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    let (findings, code) = found(&server);
+    assert_eq!((rules(&findings), code), (vec!["buffer-pool-instances"], Some(1)), "{findings:#?}");
+    let [fullest, all] = ["pages of the fullest", "pages of all"].map(|n| number(&findings[0], n));
+    assert!(fullest > 1536.0 && fullest < all, "{findings:#?}");
+    assert_eq!(number(&findings[0], "instances"), INSTANCES as f64);
+    assert_eq!(findings[0]["change"], "SET PERSIST_ONLY innodb_buffer_pool_instances = 1");
+    // As many in the others, and it is well.
+    server.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+    for tables in others {
+        fill(tables);
+    }
+    server.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    assert_eq!(found(&server), (Vec::new(), Some(0)));
+}
+
 #[test]
 fn a_latch_that_is_held_is_found() {
     const SECONDS: u32 = 5;

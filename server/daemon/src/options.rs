@@ -109,7 +109,23 @@ impl Options {
 /// Reads the command line (without the program's name) and the option files it asks for. The error is one
 /// sentence for the user.
 pub fn read(args: &[String]) -> Result<Options, String> {
-    read_with(args, &default_files())
+    let mut options = read_with(args, &default_files())?;
+    leave_out(&mut options, cfg!(feature = "dashboard"), instrument::INSTRUMENTS);
+    Ok(options)
+}
+
+/// Turns off what this server was built without, and says so to who asked for it.
+fn leave_out(options: &mut Options, has_dashboard: bool, has_instruments: bool) {
+    if !has_dashboard {
+        if options.value("limpid_dashboard").is_some_and(|value| value.as_u64() != 0) {
+            let note = "limpid_dashboard: this server was built without it; it is OFF";
+            options.notes.push(note.into());
+        }
+        options.given.push((variables::id("limpid_dashboard"), Value::UInt(0)));
+    }
+    if !has_instruments {
+        options.given.push((variables::id("performance_schema"), Value::UInt(0)));
+    }
 }
 
 fn default_files() -> Vec<(PathBuf, Source)> {
@@ -167,17 +183,6 @@ fn read_with(args: &[String], defaults: &[(PathBuf, Source)]) -> Result<Options,
     }
     options.from_files = options.given.len();
     command_line(&mut options, rest)?;
-    if cfg!(not(feature = "dashboard")) {
-        if options.number("limpid_dashboard") != 0 && options.value("limpid_dashboard").is_some() {
-            options
-                .notes
-                .push("limpid_dashboard: this server was built without it; it is OFF".into());
-        }
-        options.given.push((variables::id("limpid_dashboard"), Value::UInt(0)));
-    }
-    if !instrument::INSTRUMENTS {
-        options.given.push((variables::id("performance_schema"), Value::UInt(0)));
-    }
     Ok(options)
 }
 
@@ -489,6 +494,22 @@ mod tests {
         let others = read_with(&[], &[(file.clone(), Source::Global)]).unwrap();
         assert_eq!(others.given.len(), 0, "[mysqld] of another installation is not ours");
         std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn what_was_not_built_is_off() {
+        let left_out = |args: &[&str], has_dashboard, has_instruments| {
+            let mut options = parse(args).unwrap();
+            leave_out(&mut options, has_dashboard, has_instruments);
+            let on = |name| options.number(name) != 0;
+            (on("limpid_dashboard"), on("performance_schema"), options.notes.len())
+        };
+        assert_eq!(left_out(&[], true, true), (true, true, 0));
+        assert_eq!(left_out(&[], false, true), (false, true, 0));
+        assert_eq!(left_out(&[], false, false), (false, false, 0));
+        assert_eq!(left_out(&["--limpid-dashboard=OFF"], false, true), (false, true, 0));
+        assert_eq!(left_out(&["--limpid-dashboard=ON"], false, true), (false, true, 1));
+        assert_eq!(left_out(&["--limpid-dashboard=ON"], true, false), (true, false, 0));
     }
 
     #[test]

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!([of(&[100, 100, 100, 150]), of(&[900, 20, 30, 50])], [false, true]);
     }
 
-    /// Pages go to instances by a hash of their extents: no statement makes them uneven on a real server.
+    /// What a real server is told is in `tests/doctor.rs`; these are the limits.
     #[test]
     fn uneven_instances_of_the_pool_are_told() {
         let pages = |all: [u32; 4]| {
