@@ -161,6 +161,9 @@ impl Judge<'_> {
             Measure::StatusPerSecond(at, name) => {
                 self.estimate(at, |cell| Some(cell.growth.rate(status(cell, name))))
             }
+            Measure::StatusRatio(above, below, name) => {
+                ratio(&self.status(above, name)?, &self.status(below, name)?)
+            }
             Measure::Not(why) => Err(why.into()),
         }
     }
@@ -241,6 +244,12 @@ impl Judge<'_> {
 
     fn figures(&self, at: At, of: Figure) -> Result<Vec<f64>, String> {
         Ok(self.cells(at)?.into_iter().filter_map(|cell| figure(cell, of)).collect())
+    }
+
+    /// A status variable's growth a second, of each round.
+    fn status(&self, at: At, name: &str) -> Result<Vec<f64>, String> {
+        let rate = |cell: &Cell| cell.growth.rate(status(cell, name));
+        Ok(self.cells(at)?.into_iter().map(rate).collect())
     }
 
     fn estimate(&self, at: At, of: impl Fn(&Cell) -> Option<f64>) -> Measured {

@@ -1,7 +1,8 @@
 //! A queue table: some insert at its tail, some delete at its head, while one view grows old; the lab's experiment.
 //!
-//! Gate, which is the experiment's aim: at least half of the throughput is left after a minute under the view, which has to step over
-//! every row that was deleted since.
+//! Gates, which are the experiment's aims: after a minute under the view at least nine tenths of the puts are left, and a tenth of the
+//! takes. Both together would say nothing: who takes steps over every row that was taken since the view began, as it may see them, and
+//! leaves the server to those that put.
 
 use super::{Settings, lab};
 
@@ -22,8 +23,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
             lab::middle(&cells.iter().filter(is_it).collect::<Vec<_>>(), |cell| cell.number("tps"))
         });
         println!(
-            "{server:<8} {without:.0} TPS without a view, {under:.0} under one of 60 s ({:.2})",
-            under / without
+            "{server:<8} {without:.0} jobs a second put and taken without a view, {under:.0} under one of 60 s"
         );
     }
     lab::gates(&folder)

@@ -258,6 +258,8 @@ pub enum Measure {
     HistoryGrowth(At),
     /// A status variable's growth a second.
     StatusPerSecond(At, &'static str),
+    /// The same of the first by the second.
+    StatusRatio(At, At, &'static str),
     /// System calls of the server for each query, of a setting that counts them.
     SystemCalls(At),
     /// Allocations of the server for each query of one user, where they are counted on request.
@@ -271,6 +273,7 @@ impl Measure {
     pub fn users(&self) -> Option<u32> {
         let users = match self {
             Measure::Ratio(_, at, _)
+            | Measure::StatusRatio(at, _, _)
             | Measure::Cost(at, _)
             | Measure::Of(_, at)
             | Measure::Balance(at, _)

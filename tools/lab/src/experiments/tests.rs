@@ -22,7 +22,9 @@ fn names_are_there_once() {
 fn settings_of(measure: &Measure) -> Vec<(&'static str, usize)> {
     use Measure::*;
     match measure {
-        Ratio(_, a, b) | Cost(a, b) => vec![(a.setting, a.workload), (b.setting, b.workload)],
+        Ratio(_, a, b) | Cost(a, b) | StatusRatio(a, b, _) => {
+            vec![(a.setting, a.workload), (b.setting, b.workload)]
+        }
         Flatness(name) | Collapse(name) => vec![(name, 0)],
         Of(_, at)
         | BesidePeer(_, at)

@@ -177,3 +177,21 @@ fn memory_and_transactions_that_were_taken_back() {
     let back = judged(&outcome, Measure::Of(Figure::TakenBack, at("a")), Aim::AtMost(0.01));
     assert_eq!((back.estimate.unwrap().value, back.verdict), (0.005, Verdict::Holds));
 }
+
+#[test]
+fn a_status_variable_is_compared_between_settings() {
+    let mut outcome = outcome();
+    for (column, taken) in [(0, 20.0), (1, 100.0)] {
+        for round in 1..=4 {
+            let mut one = cell(column, 32, round, 1000.0);
+            one.growth.status.insert("taken".into(), taken);
+            outcome.cells.push(one);
+        }
+    }
+    let taken =
+        judged(&outcome, Measure::StatusRatio(at("a"), at("b"), "taken"), Aim::AtLeast(0.1));
+    assert_eq!(taken.verdict, Verdict::Holds, "{taken:?}");
+    assert!((taken.estimate.unwrap().value - 0.2).abs() < 1e-9);
+    let other = judged(&outcome, Measure::StatusRatio(at("a"), at("b"), "other"), Aim::None);
+    assert!(other.estimate.is_none(), "nothing by nothing: {other:?}");
+}
