@@ -5,6 +5,8 @@
 
 #[path = "dashboard/agreement.rs"]
 mod agreement;
+#[path = "dashboard/costs.rs"]
+mod costs;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -409,6 +411,36 @@ fn the_history_tells_afterwards_who_was_in_whose_way() {
     }
     let panel = panel(at, "history");
     assert!(panel.contains("wait/lock"), "{panel}");
+}
+
+#[test]
+#[ignore = "takes half a minute: cargo xtask soak"]
+fn a_blocker_of_half_a_minute_is_found_second_by_second() {
+    const SECONDS: u64 = 30;
+    const VICTIMS: u64 = 3;
+    let folder = TempDir::new();
+    let server = builder().start(folder.path());
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT); INSERT INTO d.t VALUES (1, 1)");
+    let mut blocker = server.converse();
+    let id = blocker.ask("SELECT CONNECTION_ID()").concat();
+    blocker.ask("BEGIN");
+    blocker.ask("UPDATE d.t SET v = 2 WHERE id = 1");
+    let mut victims: Vec<Conversation> = (0..VICTIMS).map(|_| server.converse()).collect();
+    victims.iter_mut().for_each(|victim| victim.send("UPDATE d.t SET v = v + 1 WHERE id = 1"));
+    testkit::pause(SECONDS * 1000);
+    blocker.ask("ROLLBACK");
+    victims.iter_mut().for_each(|victim| drop(victim.receive()));
+    drop((blocker, victims));
+    // It is over, and they are gone. A busy machine may be late for a sample or two.
+    let told = server.sql(&format!(
+        "SELECT COUNT(DISTINCT v.SAMPLE_TIME), COUNT(*), COUNT(DISTINCT v.PROCESSLIST_ID)
+         FROM performance_schema.limpid_session_samples v JOIN performance_schema.limpid_session_samples b
+         ON b.THREAD_ID = v.BLOCKING_THREAD_ID AND b.SAMPLE_TIME = v.SAMPLE_TIME
+         WHERE b.PROCESSLIST_ID = {id} AND b.COMMAND = 'Sleep' AND v.EVENT_NAME = 'wait/lock/innodb/row'"
+    ));
+    let told: Vec<u64> = told.split('\t').map(|n| n.parse().unwrap()).collect();
+    let least = SECONDS * 9 / 10;
+    assert!(told[0] >= least && told[1] >= VICTIMS * least && told[2] == VICTIMS, "{told:?}");
 }
 
 #[test]

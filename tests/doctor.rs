@@ -110,6 +110,19 @@ fn who_is_not_reached_is_told_apart() {
     }
 }
 
+/// A rule without a server that has its fault, or without its line in the documents, is noticed here.
+#[test]
+fn each_rule_has_its_server_and_its_line() {
+    let list = String::from_utf8(doctor(&["--list"]).stdout).unwrap();
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split(':').next()).collect();
+    assert!(names.len() >= 16, "{list}");
+    for name in names {
+        assert!(include_str!("doctor.rs").contains(&format!("\"{name}\"")), "{name} has no server");
+        let line = format!("\n| `{name}` | ");
+        assert!(include_str!("../docs/doctor.md").contains(&line), "{name} is not in the document");
+    }
+}
+
 #[test]
 fn small_and_uneven_caches_are_found() {
     const TABLES: usize = 450;

@@ -7,6 +7,8 @@ use crate::bench::pfs_levels;
 use crate::packages;
 use crate::shell::{self, Tally};
 use crate::test::{cargo, close};
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 /// A campaign: crate and test program, what goes to the program, what is set in its environment.
@@ -19,7 +21,7 @@ struct Campaign {
 }
 
 /// Without another server.
-const ALONE: [Campaign; 15] = [
+const ALONE: [Campaign; 16] = [
     // The second one holds the negative controls too: with a kind of fsync left out it must fail.
     Campaign {
         of: &["-p", "engine", "--test", "campaign", "--test", "one_runner"],
@@ -50,8 +52,14 @@ const ALONE: [Campaign; 15] = [
         arguments: &["changes_of_the_corpus"],
         variables: &[("LIMPID_SECONDS", "600")],
     },
-    // In a real browser.
-    Campaign { of: &["--test", "dashboard"], arguments: &["--ignored"], variables: &[] },
+    // In a real browser; what it costs is measured, so nothing else runs beside it.
+    Campaign {
+        of: &["--test", "dashboard"],
+        arguments: &["--ignored", "--test-threads=1"],
+        variables: &[],
+    },
+    // As it is built without dashboard and instruments: by itself it has neither feature.
+    Campaign { of: &["-p", "daemon", "--lib"], arguments: &[], variables: &[] },
     Campaign { of: &["--test", "costs_at_scale"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "many_locks"], arguments: &["--ignored"], variables: &[] },
     Campaign { of: &["--test", "bad_input"], arguments: &["--ignored"], variables: &[] },
@@ -119,20 +127,59 @@ const BESIDE_A_PEER: [Campaign; 8] = [
     },
 ];
 
-/// The binaries without instruments, and without those of latches: each is built, and answers as recorded.
+/// Features of a build that has everything but the dashboard.
+const NO_DASHBOARD: [&str; 3] = ["--no-default-features", "--features", "latch-instruments"];
+/// Most bytes that the dashboard may add to the binary, without debug information.
+const DASHBOARD_BYTES_MAX: u64 = 4 << 20;
+
+/// The binaries without instruments, without those of latches, and without the dashboard: each is built, and answers as recorded. The
+/// lab measures what instruments cost by them; the last one says how large the dashboard is.
 fn other_builds() -> Result<(Tally, bool), String> {
+    shell::run(&mut cargo(&["build", "--release"]))?;
+    let usual = shell::target().join("release/limpid");
+    let mut binaries = Vec::new();
+    for (name, called, features) in pfs_levels::BINARIES {
+        let binary = match features {
+            [] => usual.clone(),
+            _ => pfs_levels::build(name, features)?,
+        };
+        binaries.push((called, binary));
+    }
+    let no_dashboard = pfs_levels::build("no dashboard", &NO_DASHBOARD)?;
     let (mut tally, mut good) = (Tally::default(), true);
-    for (name, _, features) in
-        pfs_levels::BINARIES.iter().filter(|(_, _, features)| !features.is_empty())
-    {
-        let binary = pfs_levels::build(name, features)?;
+    let others = binaries.iter().map(|(_, binary)| binary).filter(|binary| **binary != usual);
+    for binary in others.chain([&no_dashboard]) {
         let mut command = cargo(&["test", "--release", "--test", "golden", "--", "--ignored"]);
         command.args(["--nocapture", "conversations_about_other_things"]);
         let (more, fine) = shell::run_counting(command.env("LIMPID_BINARY", binary))?;
         tally.add(more);
         good &= fine;
     }
+    for went in [dashboard_is_small(&usual, &no_dashboard), pfs_levels::by_the_clock(&binaries)] {
+        if let Err(what) = went {
+            eprintln!("{what}");
+            good = false;
+        }
+    }
     Ok((tally, good))
+}
+
+/// Compares a build with the dashboard to one without.
+fn dashboard_is_small(with: &Path, without: &Path) -> Result<(), String> {
+    let added = bytes_without_debug(with)?.saturating_sub(bytes_without_debug(without)?);
+    println!("the dashboard adds {added} bytes to the binary");
+    match added <= DASHBOARD_BYTES_MAX {
+        true => Ok(()),
+        false => Err(format!("that is more than {DASHBOARD_BYTES_MAX}")),
+    }
+}
+
+/// How large a binary is without debug information and symbols.
+fn bytes_without_debug(binary: &Path) -> Result<u64, String> {
+    let stripped = binary.with_extension("stripped");
+    shell::run(Command::new("strip").arg("-o").arg(&stripped).arg(binary))?;
+    let file = std::fs::metadata(&stripped);
+    file.map(|file| file.len()).map_err(|e| format!("{}: {e}", stripped.display()))
 }
 
 /// All of them; `--peer DSN` names the real MySQL.

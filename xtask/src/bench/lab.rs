@@ -114,6 +114,11 @@ pub(super) fn gates(folder: &Path) -> Result<(), String> {
     told(folder, |_| true, |line| misses(line.text("aim"), line.number("value")))
 }
 
+/// Prints all that an experiment found; a figure that was not measured is an error.
+pub(super) fn whole(folder: &Path) -> Result<(), String> {
+    told(folder, |_| true, |line| line.number("value").is_nan())
+}
+
 /// Prints findings; those of ours that fail are an error.
 fn told(
     folder: &Path,

@@ -64,6 +64,21 @@ pub(super) fn run(_: &Settings) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs the same experiment by the clock over binaries, by what the lab calls them, as quickly as it goes: each of them is measured,
+/// and each figure is there. What they come to is told; a machine that is busy makes no gate of it.
+pub(crate) fn by_the_clock(binaries: &[(&str, PathBuf)]) -> Result<(), String> {
+    let binary = |(called, path): &(&str, PathBuf)| format!("--binary={called}={}", path.display());
+    let options: Vec<String> =
+        std::iter::once("--quick".to_string()).chain(binaries.iter().map(binary)).collect();
+    let folder = lab::run("pfs-builds", &options)?;
+    let cells = lab::lines(&folder, "cells.csv")?;
+    let measured = lab::servers(&cells);
+    match binaries.iter().find(|(called, _)| !measured.contains(called)) {
+        Some((missing, _)) => Err(format!("pfs-builds has no cell of the build {missing}")),
+        None => lab::whole(&folder),
+    }
+}
+
 /// Builds a binary in a folder of its own; where it is.
 pub(crate) fn build(name: &str, features: &[&str]) -> Result<PathBuf, String> {
     let target = shell::target().join("builds").join(name.replace(' ', "-"));
