@@ -8,7 +8,7 @@
 
 use crate::client::park_watching;
 use crate::lot::{Parked, Pick, lot};
-use crate::waiting::{About, Waiting};
+use crate::waiting::{About, Awaited, LongWait, Waiting};
 use crate::{Deadline, WaitResult, with_current};
 use instrument::{Class, ClassKind, CondClass, InstanceCell, LockClass, Operation};
 use std::cell::Cell;
@@ -78,20 +78,28 @@ impl Event {
     /// # Panics
     /// When `seen` comes from another event.
     pub fn wait(&self, seen: Prepared<'_>, deadline: Deadline) -> WaitResult {
-        self.wait_as(seen, deadline, true, None)
+        self.wait_as(seen, deadline, (true, None, None))
     }
 
-    /// As [`Self::wait`], for something that has names.
+    /// As [`Self::wait`], a part of a wait for a lock, which [`Self::end_wait`] ends; `about`: the lock, if it has names.
     ///
     /// # Panics
     /// When `seen` comes from another event.
-    pub fn wait_about(
+    pub fn wait_part(
         &self,
+        long: &mut LongWait,
         seen: Prepared<'_>,
         deadline: Deadline,
-        about: About<'_>,
+        about: Option<About<'_>>,
     ) -> WaitResult {
-        self.wait_as(seen, deadline, true, Some(about))
+        self.wait_as(seen, deadline, (true, about, Some(long)))
+    }
+
+    /// A wait that came in parts is over: it counts as one, from the beginning of the first to the end of the last.
+    pub fn end_wait(&self, long: LongWait, about: Option<About<'_>>) {
+        if let Some((operation, wait_ns)) = long.whole() {
+            self.awaited(operation, about).count(wait_ns);
+        }
     }
 
     /// As [`Self::wait`], and a kill does not end it: for waits that must not be given up.
@@ -99,7 +107,7 @@ impl Event {
     /// # Panics
     /// When `seen` comes from another event.
     pub fn wait_unkillable(&self, seen: Prepared<'_>, deadline: Deadline) -> WaitResult {
-        self.wait_as(seen, deadline, false, None)
+        self.wait_as(seen, deadline, (false, None, None))
     }
 
     /// Waits until `condition` holds, the deadline passes or the session is killed.
@@ -127,30 +135,34 @@ impl Event {
         }
     }
 
+    /// What is waited for here; a lock is no instance: who holds it and who waits for it is shown apart.
+    fn awaited<'o>(&'o self, operation: Operation, about: Option<About<'o>>) -> Awaited<'o> {
+        let instance = (self.class.kind() == ClassKind::Cond).then_some(&self.instance);
+        Awaited { class: self.class, operation, object: self.key(), instance, about }
+    }
+
     fn wait_as(
         &self,
         seen: Prepared<'_>,
         deadline: Deadline,
-        killable: bool,
-        about: Option<About<'_>>,
+        (killable, about, long): (bool, Option<About<'_>>, Option<&mut LongWait>),
     ) -> WaitResult {
         assert!(std::ptr::eq(seen.event, self), "a wait is prepared and done at the same event");
-        // A lock is no instance: who holds it and who waits for it is shown apart.
-        let instance = (self.class.kind() == ClassKind::Cond).then_some(&self.instance);
-        if self.class.noticed() {
-            instrument::used(self.class);
-            if let Some(instance) = instance {
-                instance.used_shared(self.class);
-            }
-        }
         let operation = match (about, self.class.kind(), deadline) {
             (Some(_), ..) => Operation::MetadataLock,
             (None, ClassKind::Lock, _) => Operation::Lock,
             (None, _, Deadline::Never) => Operation::Wait,
             (None, ..) => Operation::TimedWait,
         };
-        let waiting = Waiting::begin(self.class, operation, self.key(), instance);
-        let _waiting = waiting.about(about);
+        let what = self.awaited(operation, about);
+        let is_first = long.as_ref().is_none_or(|long| !long.has_begun());
+        if is_first && self.class.noticed() {
+            instrument::used(self.class);
+            if let Some(instance) = what.instance {
+                instance.used_shared(self.class);
+            }
+        }
+        let _waiting = Waiting::begin_part(what, long);
         let parked = with_current(|slot| {
             let slot = slot.filter(|_| killable);
             // What it announced stands in between: a notification that comes while it looks is not lost.

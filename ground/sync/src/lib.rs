@@ -72,5 +72,5 @@ pub use table::{SessionSlotRef, SlotTable, WorkerSlotRef};
 pub use ticks::calibrate;
 pub use ticks::{ns_since, ticks};
 pub use time::{Deadline, WaitResult, now, now_ns, spin_wait, yield_now};
-pub use waiting::About;
+pub use waiting::{About, LongWait};
 pub use word::{PageWord, WordValue, state};

@@ -3,13 +3,14 @@
 #![cfg(not(loom))]
 #![allow(clippy::disallowed_methods, reason = "host::thread and host::clock are above this crate")]
 
-use instrument::{CondClass, Counter, ENABLED, MutexClass, RwLockClass};
+use instrument::{CondClass, Counter, ENABLED, LockClass, MutexClass, RwLockClass};
+use std::collections::HashSet;
 use std::thread;
 use std::time::{Duration, Instant};
 use stdx::Ordering;
 use sync::{
-    Deadline, DistRwLock, Event, KILL_CONNECTION, KILL_QUERY, Mutex, PageWord, RwLatch, SlotTable,
-    WaitResult, WordValue, enter, state, with_current,
+    Deadline, DistRwLock, Event, KILL_CONNECTION, KILL_QUERY, LongWait, Mutex, PageWord, RwLatch,
+    SlotTable, WaitResult, WordValue, enter, state, with_current,
 };
 
 static COND: CondClass = CondClass::new("wait/synch/cond/test/blocking");
@@ -67,6 +68,36 @@ fn a_kill_wakes_the_killed_session_only_and_shows_what_it_waited_for() {
     assert!(a.live_wait().is_none());
     assert_eq!(wait(&a, Deadline::Never), WaitResult::Killed, "a kill lasts until taken back");
     assert_eq!(a.counters.class(&CLASS).waits, 2);
+}
+
+#[test]
+fn a_wait_in_parts_counts_once_and_is_told_since_its_beginning() {
+    static CLASS: LockClass = LockClass::new("wait/lock/test/parts");
+    let slots = SlotTable::new(1, 1);
+    let slot = slots.acquire_session().unwrap();
+    let event = Event::of_locks(&CLASS);
+    let mut starts = HashSet::new();
+    thread::scope(|s| {
+        let waiter = s.spawn(|| {
+            let _entered = enter(&slot);
+            let mut long = LongWait::default();
+            event.end_wait(long, None);
+            assert_eq!(slot.counters.class(&CLASS).count, 0, "it never came to a wait");
+            for _ in 0..3 {
+                let seen = event.prepare();
+                assert_eq!(event.wait_part(&mut long, seen, soon(), None), WaitResult::TimedOut);
+            }
+            event.end_wait(long, None);
+        });
+        while !waiter.is_finished() {
+            starts.extend(slot.live_wait().map(|live| live.start_ns));
+            thread::yield_now();
+        }
+    });
+    assert_eq!(starts.len(), 1);
+    let counted = slot.counters.class(&CLASS);
+    assert_eq!((counted.count, counted.waits), (1, 1));
+    assert!(counted.wait_ns_sum >= 90_000_000, "{}", counted.wait_ns_sum);
 }
 
 #[test]

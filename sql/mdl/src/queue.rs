@@ -75,6 +75,7 @@ impl Mdl {
             waited?;
         } else if paused.is_some() {
             self.waiters.remove(owner);
+            self.end_left(owner);
         }
         let count = slot.grants_overflow.load(Ordering::Relaxed);
         slot.grants_overflow.store(count + 1, Ordering::Relaxed);

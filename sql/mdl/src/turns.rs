@@ -13,17 +13,19 @@
 //!    them waits for one slice. Slices begin and end under the object's latch: a request either finds the slice that keeps
 //!    others away, or comes when these have passed.
 //! 4. The slice begins with the set's first wait, so a long set is not over before it is asked for.
+//! 5. Slices and gaps for one request are one wait of the tables of waits: what a slice or gap leaves ([`Left`]) goes on with the
+//!    next one. It is over when the request is granted without another wait, when something else is waited for, and with the turn.
 
 use crate::locks::{Mdl, MdlError};
 use crate::mode::Mode;
 use crate::object::Object;
 use crate::report::Blame;
-use crate::wait::Waiting;
+use crate::wait::{Waiting, go_on};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use sync::{Deadline, Mutex, SessionSlot, WaitResult};
+use sync::{Deadline, LongWait, Mutex, SessionSlot, WaitResult};
 
 instrument::classes! {
     static WAITERS: MutexClass = "wait/synch/mutex/sql/MDL_waiters";
@@ -72,6 +74,32 @@ struct Turn {
     /// The end of the present slice, since the first wait in it.
     slice: Option<Deadline>,
     gap: Duration,
+    left: Option<Left>,
+}
+
+/// A wait that is not over with its slice or gap.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) object: Arc<Object>,
+    pub(crate) number: u64,
+    mode: Mode,
+    pub(crate) long: LongWait,
+}
+
+impl Left {
+    /// Whether it is a wait for the same. A weak request has another number each time.
+    pub(crate) fn is_of(&self, w: &Waiting<'_>) -> bool {
+        self.mode == w.mode && Arc::ptr_eq(&self.object, w.object)
+    }
+}
+
+/// What a request finds that begins to wait, or goes on.
+pub(crate) struct Begun {
+    pub(crate) limits: Limits,
+    /// The owner's request that waited before, if it is another one.
+    pub(crate) before: Option<Wait>,
+    /// What the turn's last slice or gap left.
+    pub(crate) left: Option<Left>,
 }
 
 /// A request that waits, in the queue or in a gap.
@@ -163,22 +191,35 @@ impl Waiters {
         same.then_some(wait.number)
     }
 
-    /// A request begins to wait or goes on; also the owner's request that waited before, if it is another one.
-    pub(crate) fn begin(&self, w: &Waiting<'_>, deadline: Deadline) -> (Limits, Option<Wait>) {
+    /// A request begins to wait or goes on.
+    pub(crate) fn begin(&self, w: &Waiting<'_>, deadline: Deadline) -> Begun {
         let waits = &mut *self.0.lock();
         waits.blames.remove(&w.owner);
         let object = Arc::clone(w.object);
         let (mode, number, round) = (w.mode, w.number, waits.next_round());
         let joined = waits.turns.contains_key(&w.owner).then(|| waits.slice_at(w)).flatten();
-        let limits = match waits.turns.get_mut(&w.owner).filter(|_| !w.alone) {
-            Some(turn) => turn.limits(deadline, joined),
-            None => Limits { until: deadline, slice: None, watch: None },
+        let (limits, left) = match waits.turns.get_mut(&w.owner).filter(|_| !w.alone) {
+            Some(turn) => (turn.limits(deadline, joined), turn.left.take()),
+            None => (Limits { until: deadline, slice: None, watch: None }, None),
         };
         let in_slice = limits.slice.is_some();
         let wait = Wait { object, number, mode, round, paused: false, in_slice };
         let before = waits.waits.insert(w.owner, wait);
         let before = before.filter(|b| b.number != number || !Arc::ptr_eq(&b.object, w.object));
-        (limits, before)
+        Begun { limits, before, left }
+    }
+
+    /// The owner's slice or gap is over, and what it waited for is not there yet.
+    pub(crate) fn leave(&self, w: &Waiting<'_>, long: LongWait) {
+        if let Some(turn) = self.0.lock().turns.get_mut(&w.owner) {
+            let (object, number, mode) = (Arc::clone(w.object), w.number, w.mode);
+            turn.left = Some(Left { object, number, mode, long });
+        }
+    }
+
+    /// What the owner's last slice or gap left.
+    fn take_left(&self, owner: u64) -> Option<Left> {
+        self.0.lock().turns.get_mut(&owner)?.left.take()
     }
 
     /// The owner's slice is over.
@@ -253,26 +294,36 @@ impl Mdl {
     /// set, calls [`Mdl::pass`] and takes it again.
     pub fn begin_turn(&self, slot: &SessionSlot, patience: Patience) {
         let owner = self.slots.session_index(slot) as u64;
-        let turn = Turn { patience, until: None, slice: None, gap: GAP };
+        let turn = Turn { patience, until: None, slice: None, gap: GAP, left: None };
         self.waiters.0.lock().turns.insert(owner, turn);
     }
 
     /// The session waits as everyone does; nothing is left of a request that was paused.
     pub fn end_turn(&self, slot: &SessionSlot) {
         let owner = self.slots.session_index(slot) as u64;
-        let left = {
+        let (turn, paused) = {
             let mut waits = self.waiters.0.lock();
-            waits.turns.remove(&owner);
-            waits.waits.remove(&owner)
+            (waits.turns.remove(&owner), waits.waits.remove(&owner))
         };
-        if let Some(wait) = left {
+        if let Some(wait) = paused {
             self.withdraw(&wait.object, wait.number);
+        }
+        if let Some(left) = turn.and_then(|turn| turn.left) {
+            left.end();
+        }
+    }
+
+    /// A request is granted that a slice or gap left, without another wait.
+    pub(crate) fn end_left(&self, owner: u64) {
+        if let Some(left) = self.waiters.take_left(owner) {
+            left.end();
         }
     }
 
     /// Another set is going to be waited for, as an upgrade after hours of copying: it has all its time.
     pub(crate) fn next_set(&self, slot: &SessionSlot) {
         let owner = self.slots.session_index(slot) as u64;
+        self.end_left(owner);
         if let Some(turn) = self.waiters.0.lock().turns.get_mut(&owner) {
             turn.until = None;
             turn.slice = None;
@@ -290,9 +341,14 @@ impl Mdl {
         let Some((wait, limits, gap)) = self.waiters.gap(owner) else { return Ok(()) };
         let (object, number, mode) = (&wait.object, wait.number, wait.mode);
         let w = Waiting { object, number, owner, mode, alone: false };
-        let passed = self.stand_aside(&w, &limits, gap);
+        let mut long = go_on(self.waiters.take_left(owner), &w);
+        let passed = self.stand_aside(&w, (&limits, gap), &mut long);
         if passed == Err(MdlError::TimedOut) {
             self.blame(&w);
+        }
+        match passed {
+            Ok(()) => self.waiters.leave(&w, long),
+            Err(_) => object.event.end_wait(long, Some(&|| w.about())),
         }
         // A weak request has no place to keep: the fast path would not find it again.
         if passed.is_err() || wait.mode.weak_in(wait.object.namespace()) {
@@ -302,7 +358,12 @@ impl Mdl {
         passed
     }
 
-    fn stand_aside(&self, w: &Waiting<'_>, limits: &Limits, gap: Duration) -> Result<(), MdlError> {
+    fn stand_aside(
+        &self,
+        w: &Waiting<'_>,
+        (limits, gap): (&Limits, Duration),
+        long: &mut LongWait,
+    ) -> Result<(), MdlError> {
         let end = Deadline::after(gap);
         let mut suspicion = sync::waits::Suspicion::default();
         let mut told = false;
@@ -317,7 +378,7 @@ impl Mdl {
             }
             let edges = self.publish(w, &blocked_by, &mut suspicion)?;
             let until = earlier(limits.until, end).within(POLL);
-            let result = w.object.event.wait_about(seen, until, &|| w.about());
+            let result = w.object.event.wait_part(long, seen, until, Some(&|| w.about()));
             drop(edges);
             match result {
                 WaitResult::Killed => return Err(MdlError::Killed),

@@ -10,17 +10,19 @@
 //!    ([`Suspicion`]).
 //! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last. Of equals it is the one whose
 //!    wait began last, whoever finds the cycle.
+//! 5. A request that waits is one wait of the tables of waits, however often its owner looks, and through the slices and gaps
+//!    of a turn: each lets its wait go on ([`LongWait`]), and who gets the lock or gives up ends it.
 
 use crate::locks::{Mdl, MdlError};
 use crate::mode::{Mode, Namespace};
 use crate::object::Object;
 use crate::queue::blockers;
-use crate::turns::{Limits, Wait};
+use crate::turns::{Begun, Left, Limits, Wait};
 use instrument::WaitObject;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use sync::WaitResult;
 use sync::waits::{EdgeGuard, SLICE, Suspicion};
+use sync::{LongWait, WaitResult};
 
 /// One request that waits.
 #[derive(Clone, Copy)]
@@ -80,17 +82,14 @@ impl Mdl {
         Some(about(&object, number))
     }
 
-    /// Waits until the ticket is granted; `before`: the session's request that waited before. On an error the ticket is
-    /// gone; it is paused on [`MdlError::Yielded`].
-    pub(crate) fn wait(
-        &self,
-        w: Waiting<'_>,
-        (limits, before): (Limits, Option<Wait>),
-    ) -> Result<(), MdlError> {
+    /// Waits until the ticket is granted. On an error the ticket is gone; it is paused on [`MdlError::Yielded`].
+    pub(crate) fn wait(&self, w: Waiting<'_>, begun: Begun) -> Result<(), MdlError> {
+        let Begun { limits, before, left } = begun;
         if let Some(before) = before {
             self.withdraw(&before.object, before.number);
         }
-        let end = self.wait_loop(&w, &limits);
+        let mut long = go_on(left, &w);
+        let end = self.wait_loop(&w, &limits, &mut long);
         let granted = match end {
             Ok(()) => true,
             Err(MdlError::Yielded) => self.pause(&w),
@@ -103,11 +102,19 @@ impl Mdl {
         };
         if granted || end != Err(MdlError::Yielded) {
             self.waiters.remove(w.owner);
+            w.object.event.end_wait(long, Some(&|| w.about()));
+        } else {
+            self.waiters.leave(&w, long);
         }
         if granted { Ok(()) } else { end }
     }
 
-    fn wait_loop(&self, w: &Waiting<'_>, limits: &Limits) -> Result<(), MdlError> {
+    fn wait_loop(
+        &self,
+        w: &Waiting<'_>,
+        limits: &Limits,
+        long: &mut LongWait,
+    ) -> Result<(), MdlError> {
         let stop = limits.stop();
         let mut suspicion = Suspicion::default();
         loop {
@@ -120,7 +127,7 @@ impl Mdl {
             let edges = self.publish(w, &blocked_by, &mut suspicion)?;
             let published = edges.is_some();
             let until = if published { limits.step() } else { stop.within(SLICE) };
-            let result = w.object.event.wait_about(seen, until, &|| w.about());
+            let result = w.object.event.wait_part(long, seen, until, Some(&|| w.about()));
             drop(edges);
             #[cfg(loom)]
             if !published {
@@ -261,6 +268,25 @@ impl Mdl {
         let ticket = state.pending.iter().find(|t| t.number == number && !t.victim)?;
         let by = blockers(object, &state, &self.holders(object), ticket);
         by.contains(&next).then(|| ticket.mode.deadlock_weight(object.namespace()))
+    }
+}
+
+/// What the owner's last slice or gap left goes on, if it is the same that is waited for; else that wait is over.
+pub(crate) fn go_on(left: Option<Left>, w: &Waiting<'_>) -> LongWait {
+    match left {
+        Some(left) if left.is_of(w) => left.long,
+        Some(left) => {
+            left.end();
+            LongWait::default()
+        }
+        None => LongWait::default(),
+    }
+}
+
+impl Left {
+    /// The wait is over: the lock was there when it was asked for again, or nobody asks for it any more.
+    pub(crate) fn end(self) {
+        self.object.event.end_wait(self.long, Some(&|| about(&self.object, self.number)));
     }
 }
 

@@ -25,7 +25,7 @@ use instrument::Counter;
 use std::sync::Arc;
 use stdx::Ordering;
 use sync::waits::{EdgeGuard, SLICE, Suspicion, queue_node};
-use sync::{Deadline, WaitResult};
+use sync::{Deadline, LongWait, WaitResult};
 
 /// What to do about a cycle in the graph.
 enum Cycle {
@@ -54,7 +54,9 @@ impl Locks {
     ) -> Result<bool> {
         instrument::count(Counter::InnodbRowLockWaits, 1);
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        let end = self.wait_loop(me, waiting_request, deadline);
+        let mut long = LongWait::default();
+        let end = self.wait_loop(me, waiting_request, deadline, &mut long);
+        me.event.end_wait(long, None);
         let end = end.or_else(|e| self.withdraw(me, waiting_request, e));
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         let waited_ns = sync::now_ns().saturating_sub(waiting_request.since_ns);
@@ -71,6 +73,7 @@ impl Locks {
         me: &Owner,
         waiting_request: &WaitingRequest,
         deadline: Deadline,
+        long: &mut LongWait,
     ) -> Result<bool> {
         let mut suspicion = Suspicion::default();
         loop {
@@ -95,7 +98,7 @@ impl Locks {
                 },
             }
             let sliced = until != deadline;
-            let result = me.event.wait(seen, until);
+            let result = me.event.wait_part(long, seen, until, None);
             drop(edges);
             match result {
                 WaitResult::Woken => {}
