@@ -538,3 +538,31 @@ fn attributes_of_connections_have_the_room_that_an_option_gives() {
     assert_ne!(lost.split_once('\n').map(|(_, lost)| lost), Some("0"));
     assert_eq!(server.sql("SELECT @@performance_schema_session_connect_attrs_size"), "30");
 }
+
+/// What runs is told by its instrument as soon as its command is known, also where its program is kept from before.
+#[test]
+fn a_text_that_runs_is_told_by_its_instrument() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let mut session = server.converse();
+    let ids = session.ask("SELECT PS_CURRENT_THREAD_ID(), CONNECTION_ID()").concat();
+    let (thread, connection) = ids.split_once('\t').unwrap();
+    session.ask("PREPARE s FROM 'SELECT SLEEP(60)'");
+    for (statement, instrument) in [
+        ("SELECT SLEEP(60)", "select"),
+        ("UPDATE d.t SET c = SLEEP(60) WHERE id = 1", "update"),
+        ("SELECT SLEEP(60)", "select"),
+        ("DO SLEEP(60)", "do"),
+        ("EXECUTE s", "execute_sql"),
+        ("SELECT SLEEP(60)", "select"),
+    ] {
+        session.send(statement);
+        let running = format!(
+            "SELECT EVENT_NAME FROM performance_schema.events_statements_current
+             WHERE THREAD_ID = {thread} AND END_EVENT_ID IS NULL AND SQL_TEXT = '{statement}' AND EVENT_NAME = 'statement/sql/{instrument}'"
+        );
+        until_rows(&server, &running);
+        server.sql(&format!("KILL QUERY {connection}"));
+        session.receive();
+    }
+}

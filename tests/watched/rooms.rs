@@ -115,6 +115,32 @@ fn what_comes_finds_room_when_others_went() {
 }
 
 #[test]
+fn transactions_of_single_statements_are_kept_without_their_statements() {
+    let folder = TempDir::new();
+    let sizes = [("events_statements_history_size", 0), ("events_transactions_history_size", 4)];
+    let server = start(&folder, &sizes);
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)");
+    let mut session = server.converse();
+    let thread = session.ask("SELECT PS_CURRENT_THREAD_ID()").concat();
+    for n in 0..9 {
+        session.ask(&format!("INSERT INTO d.t VALUES ({n})"));
+    }
+    assert_eq!(rows(&server, "events_statements_history"), 0);
+    let kept = server.sql(&format!(
+        "SELECT COUNT(*), COUNT(DISTINCT EVENT_ID), MIN(STATE = 'COMMITTED' AND AUTOCOMMIT = 'YES' AND NESTING_EVENT_ID = EVENT_ID - 1),
+                MIN(TIMER_WAIT > 0)
+         FROM performance_schema.events_transactions_history WHERE THREAD_ID = {thread}"
+    ));
+    assert_eq!(kept, "4\t4\t1\t1");
+    let last = server.sql(&format!(
+        "SELECT EVENT_ID = (SELECT MAX(EVENT_ID) FROM performance_schema.events_transactions_history h WHERE h.THREAD_ID = {thread})
+         FROM performance_schema.events_transactions_current WHERE THREAD_ID = {thread}"
+    ));
+    assert_eq!(last, "1");
+    assert_eq!(lost(&server, "locker"), 0);
+}
+
+#[test]
 fn actors_and_objects_that_are_not_listed_are_not_instrumented() {
     let folder = TempDir::new();
     let server = start(&folder, &[("setup_actors_size", 0), ("setup_objects_size", 1)]);

@@ -104,3 +104,46 @@ fn locks_of_tables_add_up_by_instrument_and_object() {
         assert!(server.sql_error(refused).contains(number), "{refused}");
     }
 }
+
+/// A table of settings that LOCK TABLES names with READ is read alone.
+#[test]
+fn settings_that_are_locked_for_reading_are_not_changed() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let update = "UPDATE performance_schema.setup_actors SET HISTORY = 'NO'";
+    let changes = [
+        update,
+        "DELETE FROM performance_schema.setup_actors",
+        "INSERT INTO performance_schema.setup_actors (USER) VALUES ('u')",
+    ];
+    for change in changes {
+        let refused = server
+            .sql_error(&format!("LOCK TABLES performance_schema.setup_actors READ; {change}"));
+        assert!(refused.contains("1099"), "{change}: {refused}");
+    }
+    let history = "SELECT HISTORY FROM performance_schema.setup_actors";
+    assert_eq!(server.sql(history), "YES");
+    server.sql(&format!("LOCK TABLES performance_schema.setup_actors WRITE; {update}"));
+    assert_eq!(server.sql(history), "NO");
+    server.sql(&format!(
+        "LOCK TABLES performance_schema.setup_actors READ; UNLOCK TABLES; {}",
+        update.replace("NO", "YES")
+    ));
+    assert_eq!(server.sql(history), "YES");
+}
+
+/// What depends on a key of a table of the Performance Schema may stand beside it under GROUP BY.
+#[test]
+fn keys_determine_their_rows() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    let consumers = "FROM performance_schema.setup_consumers";
+    let all = server.sql(&format!("SELECT NAME, ENABLED {consumers} ORDER BY NAME"));
+    let grouped = format!("SELECT NAME, ENABLED {consumers} GROUP BY NAME ORDER BY NAME");
+    assert_eq!(server.sql(&grouped), all);
+    let refused = server.sql_error(&format!("SELECT NAME {consumers} GROUP BY ENABLED"));
+    assert!(refused.contains("1055"), "{refused}");
+    // A unique key of columns that may be NULL determines nothing.
+    let digests = "SELECT COUNT_STAR FROM performance_schema.events_statements_summary_by_digest GROUP BY SCHEMA_NAME, DIGEST";
+    assert!(server.sql_error(digests).contains("1055"));
+}

@@ -182,6 +182,106 @@ fn waits_for_locks_and_latches_say_what_they_were_for() {
     until_answered(|| server.sql(conds), conds);
 }
 
+/// How somebody holds a lock, what waits for it, the wait's class and the type of its object, how it is given back.
+struct Held {
+    by: &'static [&'static str],
+    waiter: &'static str,
+    class: &'static str,
+    object: &'static str,
+    end: &'static str,
+}
+
+const METADATA: &str = "wait/lock/metadata/sql/mdl";
+
+/// DDL and LOCK TABLES wait in slices and gaps, the others in the queue; all look again and again.
+const HELD: [Held; 5] = [
+    Held {
+        by: &["BEGIN", "UPDATE d.t SET c = 5 WHERE id = 1"],
+        waiter: "ALTER TABLE d.t ADD x INT",
+        class: METADATA,
+        object: "'TABLE'",
+        end: "COMMIT",
+    },
+    Held {
+        by: &["BEGIN", "UPDATE d.t SET c = 6 WHERE id = 1"],
+        waiter: "LOCK TABLES d.t WRITE",
+        class: METADATA,
+        object: "'TABLE'",
+        end: "COMMIT",
+    },
+    Held {
+        by: &["LOCK TABLES d.t WRITE"],
+        waiter: "SELECT COUNT(*) FROM d.t",
+        class: METADATA,
+        object: "'TABLE'",
+        end: "UNLOCK TABLES",
+    },
+    Held {
+        by: &["DO GET_LOCK('once', 0)"],
+        waiter: "DO GET_LOCK('once', 60)",
+        class: METADATA,
+        object: "'USER LEVEL LOCK'",
+        end: "DO RELEASE_LOCK('once')",
+    },
+    Held {
+        by: &["BEGIN", "UPDATE d.t SET c = 7 WHERE id = 1"],
+        waiter: "UPDATE d.t SET c = 8 WHERE id = 1",
+        class: "wait/lock/innodb/row",
+        object: "NULL",
+        end: "COMMIT",
+    },
+];
+
+#[test]
+fn a_wait_for_a_lock_is_one_however_often_it_looks() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    switch(&server, &ALL, true);
+    for Held { by, waiter: statement, class, object, end } in HELD {
+        let (mut owner, mut waiter) = (server.converse(), server.converse());
+        let thread = thread_of(&mut waiter);
+        by.iter().for_each(|statement| drop(owner.ask(statement)));
+        waiter.send(statement);
+        // Told as one since its beginning while it lasts: longer than a slice, and than what is between two looks.
+        let lasts = format!(
+            "SELECT 1 FROM performance_schema.events_waits_current WHERE THREAD_ID = {thread} AND EVENT_NAME = '{class}'
+             AND END_EVENT_ID IS NULL AND TIMER_WAIT > 500000000000"
+        );
+        until_rows(&server, &lasts);
+        owner.ask(end);
+        waiter.receive();
+        let over = server.sql(&format!(
+            "SELECT COUNT(*), MIN(TIMER_WAIT) > 500000000000 FROM performance_schema.events_waits_history_long
+             WHERE THREAD_ID = {thread} AND EVENT_NAME = '{class}' AND OBJECT_TYPE <=> {object}"
+        ));
+        assert_eq!(over, "1\t1", "{statement}");
+        let counted = server.sql(&format!(
+            "SELECT COUNT_STAR, SUM_TIMER_WAIT > 500000000000 FROM performance_schema.events_waits_summary_by_thread_by_event_name
+             WHERE THREAD_ID = {thread} AND EVENT_NAME = '{class}'"
+        ));
+        assert_eq!(counted, "1\t1", "{statement}");
+    }
+}
+
+/// FLUSH TABLES WITH READ LOCK waits for a statement that writes.
+#[test]
+fn a_wait_for_all_writers_is_one() {
+    let folder = TempDir::new();
+    let server = with_table(&folder);
+    switch(&server, &ALL, true);
+    let (mut owner, mut waiter) = (server.converse(), server.converse());
+    let thread = thread_of(&mut waiter);
+    owner.send("UPDATE d.t SET c = SLEEP(3) WHERE id = 1");
+    server.find_session("SLEEP(3)");
+    waiter.ask("FLUSH TABLES WITH READ LOCK");
+    owner.receive();
+    let over = server.sql(&format!(
+        "SELECT COUNT(*), MIN(TIMER_WAIT) > 300000000000 FROM performance_schema.events_waits_history_long
+         WHERE THREAD_ID = {thread} AND EVENT_NAME = '{METADATA}' AND OBJECT_TYPE = 'GLOBAL'"
+    ));
+    assert_eq!(over, "1\t1");
+}
+
 #[test]
 fn options_give_the_histories_of_waits_their_room() {
     let folder = TempDir::new();

@@ -104,6 +104,29 @@ pub struct StatementRecord {
     again: Again,
 }
 
+/// The transaction that a statement of this number and these times was by itself.
+#[cold]
+fn own_transaction(
+    statement: u64,
+    times_ns: Option<(u64, u64)>,
+    own: OwnTransaction,
+) -> Option<TransactionRecord> {
+    let event_id = statement + 1;
+    let (begin_ns, end_ns) = times_ns.unwrap_or_default();
+    (!own.is_none()).then(|| TransactionRecord {
+        event_id,
+        end_event_id: NonZeroU64::new(event_id),
+        nesting: NonZeroU64::new(statement),
+        begin_ns,
+        end_ns,
+        kind: own.kind(),
+        is_committed: own.is_committed(),
+        is_timed: times_ns.is_some(),
+        is_autocommit: true,
+        ..TransactionRecord::default()
+    })
+}
+
 /// What a record is still to be told by the run of its statement: instrument, prepared statement, digest.
 #[derive(Debug, Clone, Copy, Default)]
 struct Again {
@@ -142,20 +165,7 @@ impl StatementRecord {
 
     /// The transaction that it was by itself.
     fn own_transaction(&self) -> Option<TransactionRecord> {
-        let event_id = self.event_id + 1;
-        let (begin_ns, end_ns) = self.times_ns.unwrap_or_default();
-        (!self.own.is_none()).then(|| TransactionRecord {
-            event_id,
-            end_event_id: NonZeroU64::new(event_id),
-            nesting: NonZeroU64::new(self.event_id),
-            begin_ns,
-            end_ns,
-            kind: self.own.kind(),
-            is_committed: self.own.is_committed(),
-            is_timed: self.times_ns.is_some(),
-            is_autocommit: true,
-            ..TransactionRecord::default()
-        })
+        own_transaction(self.event_id, self.times_ns, self.own)
     }
 
     /// Tells the record what it left to its run.
@@ -302,7 +312,7 @@ impl Rings {
     fn place(&mut self, own: OwnTransaction) -> Option<&mut StatementRecord> {
         let Rings { statements, transactions, owns, .. } = self;
         let Some(place) = statements.place(|| RECORDS_MAX.load(Relaxed), &STATEMENTS) else {
-            lose_statement(own);
+            lose(RECORDS_MAX.load(Relaxed));
             return None;
         };
         if !owns.go_on(place.own, own) {
@@ -321,7 +331,9 @@ impl Rings {
         plain: &Plain,
         kept: Kept<'_>,
     ) {
-        let Some(record) = self.place(kept.own) else { return };
+        let Some(record) = self.place(kept.own) else {
+            return self.keep_own(event_id, Some(plain.times_ns), kept.own);
+        };
         if record.again.run.is_none() {
             record.forget();
         }
@@ -332,6 +344,14 @@ impl Rings {
         record.again = Again { run, is_range: plain.is_range, is_written };
         if let Some(text) = kept.written {
             assign_text(record, text);
+        }
+    }
+
+    /// Keeps the transaction of a statement whose record found no room.
+    #[cold]
+    fn keep_own(&mut self, statement: u64, times_ns: Option<(u64, u64)>, own: OwnTransaction) {
+        if let Some(record) = own_transaction(statement, times_ns, own) {
+            keep_transaction(&mut self.transactions, record);
         }
     }
 
@@ -633,8 +653,13 @@ impl HistoryWriter<'_> {
     ) {
         let event_id = number(self.events, own);
         let id = EventId { thread_id: self.thread_id, event_id, nesting: *self.active };
-        if let Some(place) = self.rings.place(own) {
-            write(place, &id, end, recorded);
+        match self.rings.place(own) {
+            Some(place) => write(place, &id, end, recorded),
+            None => {
+                let times_ns =
+                    end.ns.map(|ns| (recorded.now_ns.saturating_sub(ns), recorded.now_ns));
+                self.rings.keep_own(event_id, times_ns, own);
+            }
         }
     }
 
@@ -703,14 +728,6 @@ fn number(events: &Tally, own: OwnTransaction) -> u64 {
     let number = events.get() + 1;
     events.set(number + u64::from(!own.is_none()));
     number
-}
-
-#[cold]
-fn lose_statement(own: OwnTransaction) {
-    lose(RECORDS_MAX.load(Relaxed));
-    if !own.is_none() {
-        lose(TRANSACTIONS_MAX.load(Relaxed));
-    }
 }
 
 #[cold]

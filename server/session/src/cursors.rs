@@ -135,8 +135,20 @@ impl Core {
                     *place = Some(cursor);
                 }
             }
-            Err(_) if self.reply.is_closing() => {}
-            Err(error) => self.send_error(&error),
+            Err(error) => self.fail_fetch(&error),
+        }
+    }
+
+    /// Ends a fetch that failed. A client whose connection was killed finds it closed, without an answer; the fetch has failed
+    /// all the same.
+    fn fail_fetch(&mut self, error: &SqlError) {
+        if self.client.slot().kill_level() == sync::KILL_CONNECTION {
+            let written = Written::at(&self.reply.out);
+            self.send_error(&SqlError::Storage(base::Error::Killed));
+            self.reply.withdraw(&written);
+            self.reply.close();
+        } else if !self.reply.is_closing() {
+            self.send_error(error);
         }
     }
 
@@ -149,11 +161,7 @@ impl Core {
     ) -> Result<bool, SqlError> {
         let mut packet = Vec::new();
         for _ in 0..rows {
-            let killed = self.client.slot().kill_level();
-            if killed != 0 {
-                if killed == sync::KILL_CONNECTION {
-                    self.reply.close();
-                }
+            if self.client.slot().killed() {
                 return Err(SqlError::Storage(base::Error::Killed));
             }
             if !cursor.rows.next_packet(&mut packet)? {

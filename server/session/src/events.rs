@@ -2,7 +2,9 @@
 
 use crate::core::{Core, Digested, Ended};
 use crate::secrets::hidden;
-use instrument::{Depth, Failure, IDLE, INSTRUMENTS, Operation, RecordedText, Wait, WaitObject};
+use instrument::{
+    Counter, Depth, Failure, IDLE, INSTRUMENTS, Operation, RecordedText, Wait, WaitObject,
+};
 use parser::digest::DigestLimits;
 use stdx::Ordering;
 use wire::Command;
@@ -22,6 +24,13 @@ impl Core {
             self.end_idle(now_ns);
         }
         self.events.begin(instrument, now_ns);
+    }
+
+    /// It turns out what the text that runs is: by its `Com_` counter, if it has one.
+    #[inline]
+    pub(crate) fn event_is_of(&mut self, counter: Option<Counter>) {
+        self.events.is_of(counter);
+        self.entry.is_of(self.events.instrument());
     }
 
     /// Adds the wait for the client to what is collected of such.
@@ -101,10 +110,10 @@ impl Core {
         let executed = statements.executed.take();
         let (text, may_tell_secrets, prepared): (&[u8], bool, _) = match command {
             Command::Execute { id, .. } => statements.of_end(*id),
-            Command::Query(sql) => {
-                let text = sql.get(events.from..).unwrap_or(sql);
-                (text, events.may_tell_secrets(), executed.as_ref())
-            }
+            Command::Query(sql) => match &executed {
+                Some(executed) => (&executed.text[..], true, executed.row.as_ref()),
+                None => (sql.get(events.from..).unwrap_or(sql), events.may_tell_secrets(), None),
+            },
             Command::Prepare(sql) => (sql, true, None),
             _ => (b"", false, None),
         };

@@ -32,6 +32,7 @@ impl Core {
         }
         let mut from = 0;
         loop {
+            self.entry.is_of(instruments::QUERY);
             let mut parsed = match self.parse_next(sql, from, false) {
                 Ok(parsed) => parsed,
                 Err(error) => {
@@ -53,7 +54,7 @@ impl Core {
             self.env.link.status.set(StatusFlags::MORE_RESULTS, more);
             let text = &sql[from..end];
             self.events.from = from;
-            self.events.is_of(parsed.kind.counter);
+            self.event_is_of(parsed.kind.counter);
             self.take_digest_of_parsed(text, parsed.digest.take());
             let went_well = self.run_text(parsed, net);
             if !more || !went_well || self.reply.is_closing() {

@@ -451,6 +451,7 @@ impl Registry {
                 command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
                 time_s: now.saturating_sub(since) / 1_000_000_000,
                 state: None,
+                instrument: (activity == Activity::Query as u32).then(|| entry.instrument()),
                 info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
                 transaction: entry.transaction(),
                 leaves: i.leaves,

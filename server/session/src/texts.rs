@@ -299,7 +299,7 @@ impl Core {
         if let Some(counter) = kind.counter {
             count(counter, 1);
         }
-        self.events.is_of(kind.counter);
+        self.event_is_of(kind.counter);
         self.before(kind)
     }
 }

@@ -60,6 +60,8 @@ pub(crate) struct ExplicitLocks {
     /// LOCK TABLES is in force (also of temporary tables only).
     active: bool,
     tables: Vec<Locked>,
+    /// Virtual tables that LOCK TABLES names with READ alone: they are not locked, but their rows are not changed.
+    read_virtuals: Vec<FullName>,
     pub(crate) held: Held,
     /// FLUSH TABLES WITH READ LOCK is in force.
     read_lock: bool,
@@ -222,6 +224,23 @@ impl TableCache {
             CatalogError::TableReadLocked(_) => CatalogError::TableReadLocked(name.to_string()),
             other => other,
         })
+    }
+
+    /// Says which virtual tables the LOCK TABLES that is in force names with READ alone.
+    pub fn note_read_virtuals(&mut self, names: Vec<FullName>) {
+        self.explicit.read_virtuals = names;
+    }
+
+    /// Refuses a change of a virtual table's rows that LOCK TABLES names with READ.
+    ///
+    /// # Errors
+    /// 1099.
+    pub fn admit_virtual_change(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
+        let mut named = self.explicit.read_virtuals.iter();
+        match named.any(|(s, n)| (&**s, &**n) == (schema, name)) {
+            true => Err(CatalogError::TableReadLocked(name.to_string())),
+            false => Ok(()),
+        }
     }
 
     /// The answer to CREATE TABLE while LOCK TABLES is in force: the table exists, or is not locked.
@@ -507,6 +526,7 @@ impl TableCache {
         }
         self.explicit.set_active(false);
         self.explicit.tables.clear();
+        self.explicit.read_virtuals.clear();
         self.keep_none();
         let mdl = Arc::clone(self.catalog.mdl());
         mdl.release_all(slot, &mut self.explicit.held);

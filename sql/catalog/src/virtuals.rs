@@ -253,6 +253,8 @@ pub struct ProcessRow {
     pub time_s: u64,
     /// What it waits for.
     pub state: Option<&'static str>,
+    /// Number of the instrument of its statement, of one that came as text.
+    pub instrument: Option<u16>,
     /// Text of its statement.
     pub info: Option<String>,
     /// The transaction that it is in; one that began at 0 is what its next one would be. How far it is

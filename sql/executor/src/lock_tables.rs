@@ -2,7 +2,8 @@
 //!
 //! 1. A view is locked with every view and table below it. It is looked into before anything is locked,
 //!    and again afterwards: if it has changed in between, the locks are given back and all begins anew.
-//! 2. Temporary and virtual tables are not locked; naming them locks the session out of the others.
+//! 2. Temporary and virtual tables are not locked; naming them locks the session out of the others. A virtual table that is
+//!    named with READ is not changed.
 //! 3. Tables that foreign keys join to one that is locked by WRITE are locked with it: by WRITE what a change of its rows
 //!    may change, by READ what it looks into.
 
@@ -24,6 +25,16 @@ use std::collections::HashSet;
 struct Wanted {
     tables: Vec<TableLock>,
     relatives: Relatives,
+    /// Virtual tables that are named, and whether with WRITE.
+    virtuals: Vec<(FullName, bool)>,
+}
+
+impl Wanted {
+    /// Virtual tables that are named with READ alone.
+    fn read_virtuals(&self) -> Vec<FullName> {
+        let is_written = |name: &FullName| self.virtuals.contains(&(name.clone(), true));
+        self.virtuals.iter().map(|(name, _)| name.clone()).filter(|n| !is_written(n)).collect()
+    }
 }
 
 /// Locks tables. The session has given back every lock it had.
@@ -51,6 +62,7 @@ pub fn lock_tables(
             context.tables.lock_tables(context.client, locks, false, deadline)?;
             let found = expand(list, context);
             if matches!(&found, Ok(found) if *found == wanted) {
+                context.tables.note_read_virtuals(wanted.read_virtuals());
                 return Ok(());
             }
             // Other tables, or none that can be said: nothing stays locked.
@@ -110,7 +122,7 @@ pub fn flush_and_lock(names: &[FullName], context: &mut Context<'_>) -> Result<(
 fn expand(list: &[LockTable], context: &mut Context<'_>) -> Result<Wanted, SqlError> {
     let mut found = Wanted::default();
     let mark = context.tables.mark();
-    let looked = list.iter().try_for_each(|one| expand_one(one, context, &mut found.tables));
+    let looked = list.iter().try_for_each(|one| expand_one(one, context, &mut found));
     context.tables.release_since(context.client.slot(), mark);
     looked?;
     found.relatives = relatives(&found.tables, context.tables.catalog())?;
@@ -162,8 +174,9 @@ fn relatives(list: &[TableLock], catalog: &Catalog) -> Result<Relatives, SqlErro
 fn expand_one(
     one: &LockTable,
     context: &mut Context<'_>,
-    found: &mut Vec<TableLock>,
+    found: &mut Wanted,
 ) -> Result<(), SqlError> {
+    let write = one.kind == LockKind::Write;
     let (schema, name) = (context.schema_of(&one.table)?, one.table.name.clone());
     match virtual_schema(&schema) {
         Some(INFORMATION_SCHEMA) => {
@@ -174,26 +187,25 @@ fn expand_one(
                 return Err(CatalogError::NoSuchTable { schema: schema.into(), name }.into());
             };
             let is_lockable = schema != PERFORMANCE_SCHEMA || table.table().changes().is_some();
-            return match is_lockable {
-                true => Ok(()),
-                false => {
-                    Err(crate::views::denied("SELECT, LOCK TABLES", &table.def().name, context))
-                }
-            };
+            if !is_lockable {
+                let named = &table.def().name;
+                return Err(crate::views::denied("SELECT, LOCK TABLES", named, context));
+            }
+            found.virtuals.push(((schema.into(), name), write));
+            return Ok(());
         }
         None if context.tables.is_temporary(&schema, &name) => return Ok(()),
         None => {}
     }
-    let write = one.kind == LockKind::Write;
     let alias = one.alias.clone().unwrap_or_else(|| name.clone());
-    found.push(TableLock { schema: schema.clone(), name: name.clone(), alias, write });
+    found.tables.push(TableLock { schema: schema.clone(), name: name.clone(), alias, write });
     let deadline = context.env.lock_deadline();
     let how = (Alias::InView, Mode::SH);
     let table = context.tables.open_as(context.client, (&schema, &name), how.0, how.1, deadline)?;
     if context.tables.def(table).view.is_some() {
         let alias = one.alias.as_deref();
         let below = below_as((&schema, &name), alias, Mode::SR, context)?;
-        found.extend(below.into_iter().map(|(schema, name)| TableLock {
+        found.tables.extend(below.into_iter().map(|(schema, name)| TableLock {
             schema,
             alias: name.clone(),
             name,

@@ -17,13 +17,15 @@ use value::{ColumnType, Datum};
 /// Runs the plan.
 ///
 /// # Errors
-/// Those of the query and of values that do not fit; 1142 where the table is only read, 1683 for a column that cannot be
-/// assigned, 1022 for a row that is there already.
+/// Those of the query and of values that do not fit; 1099 where LOCK TABLES names the table with READ, 1142 where it is only
+/// read, 1683 for a column that cannot be assigned, 1022 for a row that is there already.
 pub(crate) fn run(
     plan: &VirtualPlan,
     context: &mut Context<'_>,
     params: &[Datum<'_>],
 ) -> Result<Outcome, SqlError> {
+    let def = plan.table.def();
+    context.tables.admit_virtual_change(&def.schema, &def.name)?;
     let mut rows = Collected::default();
     let call = Call { query: &plan.query, used: Use::Shown, header: &[], params };
     query::run(call, context, &mut rows)?;

@@ -143,6 +143,7 @@ fn parked(of: Parked) -> ProcessRow {
         command: "",
         time_s: 0,
         state: None,
+        instrument: None,
         info: None,
         transaction,
         leaves: false,

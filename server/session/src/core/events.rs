@@ -185,6 +185,12 @@ impl Events {
         self.instrument = counter.map_or(instruments::QUERY, statement_of);
     }
 
+    /// The number of its instrument.
+    #[inline]
+    pub fn instrument(&self) -> u16 {
+        self.instrument
+    }
+
     /// Whether its text may tell a password: only the most frequent ones cannot.
     #[inline]
     pub fn may_tell_secrets(&self) -> bool {

@@ -23,7 +23,7 @@ pub(crate) use programs::{CachedProgram, Programs, Scan};
 pub(crate) use protocol::Protocol;
 pub(crate) use reply::{Reply, Written};
 pub(crate) use statements::{
-    Cursor, Pending, PrepareSchema, PreparedStatement, StatementCode, Statements,
+    Cursor, Executed, Pending, PrepareSchema, PreparedStatement, StatementCode, Statements,
 };
 pub(crate) use transaction::{
     Characteristics, Holding, Savepoint, Transaction, isolation_numbered,

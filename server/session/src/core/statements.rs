@@ -73,6 +73,13 @@ pub(crate) struct PrepareSchema {
     pub database_changes: u32,
 }
 
+/// A statement that SQL's EXECUTE ran: its event has the text that was prepared.
+pub(crate) struct Executed {
+    pub text: Arc<[u8]>,
+    /// Its figures, if they are counted.
+    pub row: Option<Arc<PreparedRow>>,
+}
+
 /// What the next execution has to look at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pending {
@@ -161,8 +168,8 @@ pub(crate) struct Statements {
     pub figures: Arc<PreparedList>,
     /// How many were prepared by SQL.
     pub by_name: u64,
-    /// The figures of the one that SQL's EXECUTE ran.
-    pub executed: Option<Arc<PreparedRow>>,
+    /// The one that SQL's EXECUTE ran.
+    pub executed: Option<Executed>,
     /// Where statements are prepared now.
     pub schema: Option<Arc<PrepareSchema>>,
     /// Whose text the process list showed last; 0: another one.

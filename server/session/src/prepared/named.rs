@@ -1,6 +1,6 @@
 //! SQL's PREPARE, EXECUTE and DEALLOCATE PREPARE: statements by name, parameters from user variables.
 
-use crate::core::{Core, Done, PreparedStatement, StatementCode};
+use crate::core::{Core, Done, Executed, PreparedStatement, StatementCode};
 use crate::errors::SessionError;
 use crate::net::Net;
 use executor::{Environment, OwnedDatum, SqlError};
@@ -62,7 +62,8 @@ impl Core {
             self.send_error(&SessionError::UnknownStatement(&execute.name, "EXECUTE").into());
             return false;
         };
-        self.statements.executed = one.listed.as_ref().map(|listed| Arc::clone(&listed.row));
+        let (text, row) = (Arc::clone(&one.sql), one.figures().cloned());
+        self.statements.executed = Some(Executed { text, row });
         let left = self.enter_schema(&mut one.schema);
         let went_well = self.run_named(&mut one, &execute.using, net);
         self.return_to_schema(left);

@@ -3,9 +3,13 @@
 //! 1. Its own thread writes by plain stores, under a sequence number; who reads meets a whole statement or tries again.
 //! 2. A text keeps what is there of a longer one before it: its length says what counts. Who sleeps keeps the text of
 //!    its last statement.
+//! 3. The instrument of a text is published when its command is known, and only if it is another one than that of the text
+//!    before: a session that runs statements of one kind writes nothing for it. Until then it is that of the text before, or, while
+//!    it is parsed, [`UNKNOWN`].
 
 use super::Identity;
 use catalog::TransactionRow;
+use instrument::statement_named;
 use stdx::{CacheLine, LocalAtomic, Ordering};
 use sync::Mutex;
 
@@ -17,6 +21,9 @@ instrument::classes! {
 const TEXT_WORDS: usize = 128;
 /// Bytes of a statement that the process list keeps.
 pub const TEXT_BYTES_MAX: usize = TEXT_WORDS * 8;
+
+/// The instrument of a text whose command is not known yet.
+const UNKNOWN: u16 = statement_named("statement/abstract/Query");
 
 /// What a session is doing, as the process list calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +58,8 @@ pub struct Entry {
     seq: LocalAtomic<u64>,
     pub(super) activity: LocalAtomic<u32>,
     text_len: LocalAtomic<u32>,
+    /// Number of the instrument of a text.
+    instrument: LocalAtomic<u32>,
     pub(super) query_id: LocalAtomic<u64>,
     since_ns: LocalAtomic<u64>,
     text: [LocalAtomic<u64>; TEXT_WORDS],
@@ -79,6 +88,7 @@ impl Entry {
             seq: LocalAtomic::new(0),
             activity: LocalAtomic::new(0),
             text_len: LocalAtomic::new(0),
+            instrument: LocalAtomic::new(u32::from(UNKNOWN)),
             query_id: LocalAtomic::new(0),
             since_ns: LocalAtomic::new(0),
             text: std::array::from_fn(|_| LocalAtomic::new(0)),
@@ -120,6 +130,20 @@ impl Entry {
         self.since_ns.store(now_ns, Ordering::Relaxed);
         write();
         self.seq.store(seq.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Publishes the instrument of the text that runs. Only its own thread calls this.
+    #[inline]
+    pub fn is_of(&self, instrument: u16) {
+        let instrument = u32::from(instrument);
+        if self.instrument.load(Ordering::Relaxed) != instrument {
+            self.instrument.store(instrument, Ordering::Relaxed);
+        }
+    }
+
+    /// The number of the instrument of a text that runs.
+    pub(super) fn instrument(&self) -> u16 {
+        self.instrument.load(Ordering::Relaxed) as u16
     }
 
     /// Writes a text, but an empty one leaves what is there.

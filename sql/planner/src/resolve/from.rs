@@ -131,7 +131,7 @@ impl Resolver<'_, '_> {
                 need,
                 hints: IndexChoice::default(),
                 lock: None,
-                keys: Vec::new(),
+                keys: unique_keys(def),
             });
         }
         let lock = self.lock_of(alias);

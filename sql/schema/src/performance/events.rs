@@ -1,6 +1,6 @@
 //! Statements one by one: those that run, the last ones of each session, the last ones of all.
 //!
-//! 1. What runs is what the process list shows of it: its instrument is known when it ends. 2. Where a statement came from in
+//! 1. What runs is what the process list shows of it, and its instrument once its command is known. 2. Where a statement came from in
 //! the server's source is not told: SOURCE is NULL.
 
 use super::statements::{PS, SHOWN, hex};
@@ -8,6 +8,10 @@ use crate::information::{Cell, Rows, cells};
 use catalog::{ProcessRow, ReadContext};
 use instrument::{STATEMENTS, StatementRecord, Sum, statement_named};
 use std::collections::HashMap;
+
+const EXECUTE: u16 = statement_named("statement/com/Execute");
+const PREPARE: u16 = statement_named("statement/com/Prepare");
+const QUERY: u16 = statement_named("statement/abstract/Query");
 
 /// The sums of an event's row, from CREATED_TMP_DISK_TABLES to NO_GOOD_INDEX_USED.
 const LATER: &[Sum] = SHOWN.split_at(5).1.split_at(13).0;
@@ -75,14 +79,15 @@ fn tail(
 
 /// The row of a statement that runs.
 fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
-    let name = match process.command {
-        "Execute" => "statement/com/Execute",
-        "Prepare" => "statement/com/Prepare",
-        _ => "statement/abstract/Query",
-    };
-    let is_timed = STATEMENTS[usize::from(statement_named(name))].timed();
-    let mut row = Vec::from(cells![process.thread_id, event_id, Cell::Null, name, Cell::Null]);
-    row.extend(time_cells(is_timed.then_some((process.since_ns, now_ns))));
+    let number = process.instrument.unwrap_or(match process.command {
+        "Execute" => EXECUTE,
+        "Prepare" => PREPARE,
+        _ => QUERY,
+    });
+    let class = &STATEMENTS[usize::from(number)];
+    let mut row =
+        Vec::from(cells![process.thread_id, event_id, Cell::Null, class.name(), Cell::Null]);
+    row.extend(time_cells(class.timed().then_some((process.since_ns, now_ns))));
     row.extend(cells![
         0u64,
         process.info.as_ref(),
