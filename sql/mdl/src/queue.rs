@@ -73,9 +73,10 @@ impl Mdl {
                 self.shards.leave(object);
             }
             waited?;
-        } else if paused.is_some() {
-            self.waiters.remove(owner);
-            self.end_left(owner);
+        } else if paused.is_some()
+            && let Some(left) = self.waiters.end_pause(owner)
+        {
+            left.end();
         }
         let count = slot.grants_overflow.load(Ordering::Relaxed);
         slot.grants_overflow.store(count + 1, Ordering::Relaxed);

@@ -217,9 +217,11 @@ impl Waiters {
         }
     }
 
-    /// What the owner's last slice or gap left.
-    fn take_left(&self, owner: u64) -> Option<Left> {
-        self.0.lock().turns.get_mut(&owner)?.left.take()
+    /// The owner's paused request is granted: what its last slice or gap left.
+    pub(crate) fn end_pause(&self, owner: u64) -> Option<Left> {
+        let waits = &mut *self.0.lock();
+        waits.waits.remove(&owner);
+        waits.turns.get_mut(&owner)?.left.take()
     }
 
     /// The owner's slice is over.
@@ -232,8 +234,8 @@ impl Waiters {
         }
     }
 
-    /// The owner's paused request, and the gap that it has to wait out.
-    fn gap(&self, owner: u64) -> Option<(Wait, Limits, Duration)> {
+    /// The owner's paused request, and the gap that it has to wait out; also what the last slice left.
+    fn gap(&self, owner: u64) -> Option<(Wait, Limits, Duration, Option<Left>)> {
         let waits = &mut *self.0.lock();
         let round = waits.next_round();
         let wait = waits.waits.get_mut(&owner).filter(|w| w.paused)?;
@@ -244,7 +246,8 @@ impl Waiters {
         turn.gap = (gap * 2).min(GAP_MAX);
         turn.slice = None;
         let until = turn.until.unwrap_or(Deadline::Never);
-        Some((wait, Limits { until, slice: None, watch: turn.patience.watch.clone() }, gap))
+        let limits = Limits { until, slice: None, watch: turn.patience.watch.clone() };
+        Some((wait, limits, gap, turn.left.take()))
     }
 }
 
@@ -313,21 +316,18 @@ impl Mdl {
         }
     }
 
-    /// A request is granted that a slice or gap left, without another wait.
-    pub(crate) fn end_left(&self, owner: u64) {
-        if let Some(left) = self.waiters.take_left(owner) {
-            left.end();
-        }
-    }
-
     /// Another set is going to be waited for, as an upgrade after hours of copying: it has all its time.
     pub(crate) fn next_set(&self, slot: &SessionSlot) {
         let owner = self.slots.session_index(slot) as u64;
-        self.end_left(owner);
-        if let Some(turn) = self.waiters.0.lock().turns.get_mut(&owner) {
-            turn.until = None;
-            turn.slice = None;
-            turn.gap = GAP;
+        let left = {
+            let mut waits = self.waiters.0.lock();
+            waits.turns.get_mut(&owner).and_then(|turn| {
+                (turn.until, turn.slice, turn.gap) = (None, None, GAP);
+                turn.left.take()
+            })
+        };
+        if let Some(left) = left {
+            left.end();
         }
     }
 
@@ -338,10 +338,10 @@ impl Mdl {
     /// As those of a wait; the request is gone then.
     pub fn pass(&self, slot: &SessionSlot) -> Result<(), MdlError> {
         let owner = self.slots.session_index(slot) as u64;
-        let Some((wait, limits, gap)) = self.waiters.gap(owner) else { return Ok(()) };
+        let Some((wait, limits, gap, left)) = self.waiters.gap(owner) else { return Ok(()) };
         let (object, number, mode) = (&wait.object, wait.number, wait.mode);
         let w = Waiting { object, number, owner, mode, alone: false };
-        let mut long = go_on(self.waiters.take_left(owner), &w);
+        let mut long = go_on(left, &w);
         let passed = self.stand_aside(&w, (&limits, gap), &mut long);
         if passed == Err(MdlError::TimedOut) {
             self.blame(&w);

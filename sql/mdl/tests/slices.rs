@@ -175,6 +175,38 @@ fn a_kill_ends_a_slice_and_a_gap() {
     });
 }
 
+/// Slices and gaps, and looks in them, are one wait with all its time; one that is given up, too.
+#[test]
+fn slices_and_gaps_for_a_name_are_one_wait() {
+    simulated(8, || {
+        for (limit_s, end) in [(60, Ok(())), (1, Err(MdlError::TimedOut))] {
+            let rig = Arc::new(Rig::new());
+            let t = table(&rig, "t");
+            let (idle, slot) = (rig.session(), Arc::new(rig.session()));
+            rig.lock(&idle, &t, SR);
+            let changing = {
+                let (rig, t, slot) = (Arc::clone(&rig), t.clone(), Arc::clone(&slot));
+                spawn("ddl", move || {
+                    let _in = sync::enter(&slot);
+                    rig.mdl.begin_turn(&slot, sliced(limit_s));
+                    let mut held = Held::new();
+                    let taken = take_set(&rig.mdl, &slot, &mut held, &[(t, X)]);
+                    assert_eq!(taken.map(drop), end);
+                    rig.mdl.end_turn(&slot);
+                    rig.mdl.release_all(&slot, &mut held);
+                })
+            };
+            sleep(2000);
+            rig.mdl.release(&idle, &t, SR);
+            join(changing);
+            let counted = slot.counters.class(&mdl::object::MDL_WAIT);
+            assert_eq!(counted.waits, 1);
+            let least_ns = if end.is_ok() { 1_900_000_000 } else { 1_000_000_000 };
+            assert!(counted.wait_ns_sum >= least_ns, "{}", counted.wait_ns_sum);
+        }
+    });
+}
+
 #[test]
 fn nowait_asks_once() {
     let rig = Rig::new();
