@@ -636,16 +636,17 @@ pub fn figures_by_thread() -> Vec<(u64, PageFigures)> {
     rows
 }
 
-/// What the writers of pages keep who have a THREAD_ID, by that.
-pub fn kept_by_thread() -> HashMap<u64, SessionMemorySums> {
-    let mut sums = HashMap::new();
+/// What the writers of pages keep who have a THREAD_ID, ordered by that.
+pub fn kept_by_thread() -> Vec<(u64, SessionMemorySums)> {
+    let mut sums = Vec::new();
     let (pass, ()) = Pass::begin(|_| ());
     pass.over_pages(|page| {
         let kept = page.memory_sums();
         if page.thread_id() != 0 && kept.total_max != 0 {
-            sums.insert(page.thread_id(), kept);
+            sums.push((page.thread_id(), kept));
         }
     });
+    sums.sort_unstable_by_key(|(thread_id, _)| *thread_id);
     sums
 }
 

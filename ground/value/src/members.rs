@@ -89,7 +89,8 @@ impl Members {
     /// The number of the member with this name, counted from 1.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u16> {
-        let at = self.names.iter().position(|n| self.collation.equals(n, name))?;
+        // Mostly it is written as it is defined.
+        let at = self.names().position(|n| n == name || self.collation.equals(n, name))?;
         u16::try_from(at + 1).ok()
     }
 

@@ -6,7 +6,7 @@
 use crate::process::Severity;
 use crate::registry::Process;
 use crate::server::Server;
-use catalog::{Client, ProcessRow, TransactionRow};
+use catalog::{ProcessRow, TransactionRow};
 use engine::{Abandoned, Deadlock, DeadlockMember, Names};
 use schema::LockNames;
 use std::fmt::Write;
@@ -79,9 +79,9 @@ fn active_s(process: &Process) -> u64 {
 }
 
 fn session(process: &Process, out: &mut String) {
-    let Process { line: ProcessRow { id, client, info, .. }, query_id, .. } = process;
-    let Client { host, user, .. } = &**client;
-    let host = host.split(':').next().unwrap_or(host);
+    let Process { line: ProcessRow { id, who, info, .. }, query_id, .. } = process;
+    let [host, user] = [who.host(), who.user()].map(String::from_utf8_lossy);
+    let host = host.split(':').next().unwrap_or_default();
     let _ = writeln!(
         out,
         "MySQL thread id {id}, OS thread handle 0, query id {query_id} {host} {user}"

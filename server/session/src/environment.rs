@@ -11,8 +11,8 @@ use crate::variables::kind::NO_LIMIT;
 use crate::variables::{self, Kind, Origin, Value, VarId};
 use access::{Privileges, Rights};
 use catalog::{
-    ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy, FiguresRow, HostRow,
-    ProcessRow, ServerList, StatusRow, VariableRow, Viewer,
+    Client, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy, FiguresRow,
+    HostRow, ProcessRow, ServerList, SessionOrder, StatusRow, VariableRow, Viewer,
 };
 use engine::Undoing;
 use executor::{AutoincMode, Environment, OwnedDatum, SqlError, WarningLevel};
@@ -37,6 +37,25 @@ impl Env {
     pub fn warn_of(&mut self, level: WarningLevel, error: &SqlError) {
         let (number, _, text) = error.parts();
         self.warn(level, number, text);
+    }
+
+    /// Whether the session may see those of a user: without PROCESS its own.
+    fn sees(&self, user: &[u8]) -> bool {
+        self.login.rights.global().has(Privileges::PROCESS) || user == self.login.user.as_bytes()
+    }
+
+    /// What the process list calls the state of a session.
+    fn state(&self, process: &Process) -> &'static str {
+        let Process { line, is_idle, wait, stage, .. } = process;
+        if *is_idle {
+            return "";
+        }
+        if let Some(what) = self.server.engine.progress(line.slot).undoing {
+            return state_of(what);
+        }
+        let waits = *wait == Some(mdl::WAIT_CLASS);
+        let lock = waits.then(|| self.server.catalog.mdl().waited_for(line.slot)).flatten();
+        states::state_of(*wait, lock, (*stage, line.info.as_deref().unwrap_or_default()))
     }
 }
 
@@ -67,28 +86,19 @@ impl Viewer for Env {
         &self.login.rights
     }
 
-    fn processes(&self) -> Vec<ProcessRow> {
-        let row = |process: Process| {
-            let Process { line, is_idle, wait, stage, .. } = process;
-            if is_idle {
-                return ProcessRow { state: Some(""), ..line };
+    fn each_process(&self, order: SessionOrder, each: &mut dyn FnMut(&ProcessRow)) {
+        self.server.registry.each_process(order, |process| {
+            if self.sees(process.line.who.user()) {
+                process.line.state = Some(self.state(process));
+                each(&process.line);
             }
-            let state = match self.server.engine.progress(line.slot).undoing {
-                Some(what) => state_of(what),
-                None => {
-                    let waits = wait == Some(mdl::WAIT_CLASS);
-                    let mdl = self.server.catalog.mdl();
-                    let lock = waits.then(|| mdl.waited_for(line.slot)).flatten();
-                    let text = line.info.as_deref().unwrap_or_default();
-                    states::state_of(wait, lock, (stage, text))
-                }
-            };
-            ProcessRow { state: Some(state), ..line }
-        };
-        // Without PROCESS one sees one's own.
-        let all = self.login.rights.global().has(Privileges::PROCESS);
-        let seen = |process: &Process| all || process.line.client.user == self.login.user;
-        self.server.registry.processes().into_iter().filter(seen).map(row).collect()
+        });
+    }
+
+    fn clients(&self) -> Vec<(u64, Arc<Client>)> {
+        let mut clients = self.server.registry.clients();
+        clients.retain(|(_, client)| self.sees(client.user.as_bytes()));
+        clients
     }
 
     fn connected(&self, by: ConnectedBy) -> Vec<ConnectedRow> {

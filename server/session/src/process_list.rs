@@ -2,7 +2,7 @@
 
 use crate::env::Env;
 use crate::show;
-use catalog::{ProcessRow, Viewer};
+use catalog::{SessionOrder, Viewer};
 use executor::{ResultColumn, RowSink, SqlError};
 use value::types::NOT_FIXED;
 use value::{Collation, ColumnType, Datum, Kind};
@@ -37,26 +37,31 @@ pub(crate) fn columns(full: bool) -> Vec<ResultColumn> {
     ]
 }
 
-/// Its rows.
+/// Its rows. They are sent while the list is read, one by one.
 pub(crate) fn send(env: &Env, full: bool, sink: &mut dyn RowSink) -> Result<(), SqlError> {
     let chars_max = if full { usize::MAX } else { INFO_CHARS_MAX };
-    env.processes().iter().filter(|row| !row.leaves).try_for_each(|row| {
-        let ProcessRow { client, info, .. } = row;
-        sink.row(&[
+    let mut sent = Ok(());
+    env.each_process(SessionOrder::Connection, &mut |row| {
+        if row.leaves || sent.is_err() {
+            return;
+        }
+        let info = row.info.as_deref().map(|info| first(info, chars_max));
+        sent = sink.row(&[
             Datum::Int(i64::try_from(row.id).unwrap_or(i64::MAX)),
-            Datum::Bytes(client.user.as_bytes()),
-            Datum::Bytes(client.host.as_bytes()),
-            text(client.db.as_deref()),
+            Datum::Bytes(row.who.user()),
+            Datum::Bytes(row.who.host()),
+            bytes(row.who.db()),
             Datum::Bytes(row.command.as_bytes()),
             Datum::Int(i64::try_from(row.time_s).unwrap_or(i64::MAX)),
-            text(row.state),
-            text(info.as_deref().map(|info| first(info, chars_max))),
-        ])
-    })
+            bytes(row.state.map(str::as_bytes)),
+            bytes(info.map(str::as_bytes)),
+        ]);
+    });
+    sent
 }
 
-fn text(text: Option<&str>) -> Datum<'_> {
-    text.map_or(Datum::Null, |text| Datum::Bytes(text.as_bytes()))
+fn bytes(bytes: Option<&[u8]>) -> Datum<'_> {
+    bytes.map_or(Datum::Null, Datum::Bytes)
 }
 
 /// The first characters of a text.

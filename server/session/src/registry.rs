@@ -5,13 +5,15 @@
 //!    session's own entry, under a sequence number that a reader checks: a statement writes nothing that
 //!    another session writes.
 //! 3. Who it is changes rarely and lies under the entry's mutex; KILL acts under that mutex, and a session
-//!    ends by clearing it, so a KILL never hits the slot's next owner.
+//!    ends by clearing it, so a KILL never hits the slot's next owner. Lists read it from a badge, without the mutex.
 //! 4. Who waits for the ends of statements says so before he looks who runs one ([`Registry::await_statements`]); whoever ends one
 //!    publishes that, and then looks whether somebody waits ([`sync::asym`]): one of the two sees the other.
 
 mod active;
+mod badge;
 mod entry;
 mod figures;
+mod list;
 
 pub(crate) use active::Active;
 pub use entry::{Activity, Entry, TEXT_BYTES_MAX};
@@ -42,6 +44,7 @@ pub trait Wake: Send + Sync {
 
 struct Identity {
     id: u64,
+    thread_id: u64,
     /// User and host that it counts for among the connected, once the user is known.
     account: Option<(String, String)>,
     /// Where it counts for that.
@@ -66,13 +69,13 @@ struct Identity {
 const BLAMED_CHARS_MAX: usize = 200;
 
 /// A session, to who looks through them all.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
     /// Its line of the process list; what it waits for is not in it.
     pub line: ProcessRow,
     /// It runs nothing, nor is it leaving: its state is the empty text.
     pub is_idle: bool,
-    /// Class of the wait it is in.
+    /// Class of the wait it is in; none while it is idle.
     pub wait: Option<&'static str>,
     /// The stage it is in.
     pub stage: Option<&'static str>,
@@ -157,6 +160,7 @@ impl Registry {
         entry.os_id.store(0, Ordering::Relaxed);
         let identity = Identity {
             id,
+            thread_id,
             account: None,
             listed: Listed::default(),
             client: Arc::new(client),
@@ -168,24 +172,21 @@ impl Registry {
             is_system: false,
             status_before: Vec::new(),
         };
-        *entry.identity.lock() = Some(identity);
+        let mut place = entry.identity.lock();
+        entry.badge.write(place.insert(identity));
     }
 
     /// A proxy says where a session's client comes from.
     pub fn comes_from(&self, slot: usize, host: String) {
-        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
-            Arc::make_mut(&mut identity.client).host = host;
-        }
+        self.entry(slot).change(|identity| Arc::make_mut(&mut identity.client).host = host);
     }
 
     /// A session learns who its user is, or changes its schema; whether the user is another one than before.
     pub fn rename(&self, slot: usize, user: &str, db: Option<&str>) -> bool {
-        let mut is_other = false;
-        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+        let renamed = self.entry(slot).change(|identity| {
             let host = host_of(&identity.client.host);
             let same = identity.account.as_ref().is_some_and(|a| a.0 == user && a.1 == host);
             if !same {
-                is_other = true;
                 let account = (user.to_string(), host.to_string());
                 let of = self.slots.session(slot);
                 let before = std::mem::replace(&mut identity.listed, self.list(of, user, host));
@@ -199,8 +200,9 @@ impl Registry {
             let client = Arc::make_mut(&mut identity.client);
             client.user = user.to_string();
             client.db = db.map(str::to_string);
-        }
-        is_other
+            !same
+        });
+        renamed.unwrap_or(false)
     }
 
     /// A session is told of as this user's, as far as there is room; without a thread it is nobody's, and nothing is measured.
@@ -234,10 +236,10 @@ impl Registry {
 
     /// What the client of a session says of itself, and whether TLS secures its connection.
     pub fn describe(&self, slot: usize, secured: bool, attributes: Vec<(String, String)>) {
-        if let Some(identity) = self.entry(slot).identity.lock().as_mut() {
+        self.entry(slot).change(|identity| {
             let client = Arc::make_mut(&mut identity.client);
             (client.secured, client.attributes) = (secured, attributes);
-        }
+        });
     }
 
     /// Where a session tells of its variables and of its prepared statements.
@@ -251,7 +253,7 @@ impl Registry {
     /// The prepared statements of every session, ordered by THREAD_ID, which is beside each.
     pub fn prepared(&self) -> Vec<(u64, PreparedReport)> {
         let mut lists = Vec::new();
-        self.for_each(|slot, i| {
+        self.for_each(|slot, _, i| {
             if let Some(thread_id) = thread_in(slot).filter(|_| !i.leaves) {
                 lists.push((thread_id, Arc::clone(&i.prepared)));
             }
@@ -266,7 +268,7 @@ impl Registry {
     /// What sessions tell of their variables, ordered by THREAD_ID: it, the connection id, and where they tell.
     pub fn told(&self) -> Vec<(u64, u64, Arc<Told>)> {
         let mut told = Vec::new();
-        self.for_each(|slot, i| {
+        self.for_each(|slot, _, i| {
             if let Some(thread_id) = thread_in(slot).filter(|_| !i.leaves) {
                 told.push((thread_id, i.id, Arc::clone(&i.told)));
             }
@@ -275,21 +277,37 @@ impl Registry {
         told
     }
 
+    /// Who is connected and has a thread, with what each client said of itself, ordered by connection id, which is beside each.
+    pub fn clients(&self) -> Vec<(u64, Arc<Client>)> {
+        let mut clients = Vec::new();
+        self.for_each(|slot, _, i| {
+            if !i.leaves && thread_in(slot).is_some() {
+                clients.push((i.id, Arc::clone(&i.client)));
+            }
+        });
+        clients.sort_by_key(|(id, _)| *id);
+        clients
+    }
+
     /// The client of a session is gone, or is to be. No list of clients has it any more and no KILL finds it, while
     /// its transaction is rolled back.
     pub fn leave(&self, slot: usize) {
         let entry = self.entry(slot);
         entry.publish(Activity::Sleep, sync::now_ns(), b"");
-        if let Some(identity) = entry.identity.lock().as_mut() {
-            identity.leaves = true;
-        }
+        entry.change(|identity| identity.leaves = true);
     }
 
     /// A session ends.
     pub fn end(&self, slot: usize) {
-        self.entry(slot).end_transaction();
+        let entry = self.entry(slot);
+        entry.end_transaction();
         self.has_ended();
-        let Some(ended) = self.entry(slot).identity.lock().take() else { return };
+        let ended = {
+            let mut identity = entry.identity.lock();
+            entry.badge.clear();
+            identity.take()
+        };
+        let Some(ended) = ended else { return };
         let of = self.slots.session(slot);
         if let Some((user, host)) = &ended.account {
             let leave = || instrument::leave_page(&of.counters);
@@ -301,12 +319,12 @@ impl Registry {
     /// Kills another session, the one with this connection id; false when there is none.
     pub fn kill(&self, id: u64, level: u8) -> bool {
         let mut found = false;
-        self.for_each(|slot, identity| {
+        self.for_each(|slot, entry, identity| {
             if identity.id == id && !identity.leaves {
                 found = true;
-                slot.kill(level);
-                if level == sync::KILL_CONNECTION {
-                    identity.wake.cut();
+                match level {
+                    sync::KILL_CONNECTION => cut(slot, entry, identity),
+                    _ => slot.kill(level),
                 }
             }
         });
@@ -320,8 +338,7 @@ impl Registry {
         let is_idle = entry.activity.load(Ordering::Relaxed) == Activity::Sleep as u32;
         let ns = sync::now_ns().saturating_sub(entry.since_ns());
         if is_idle && entry.is_in_transaction() && ns >= idle_s.saturating_mul(1_000_000_000) {
-            self.slots.session(slot).kill(sync::KILL_CONNECTION);
-            identity.wake.cut();
+            cut(self.slots.session(slot), entry, identity);
         }
     }
 
@@ -367,7 +384,7 @@ impl Registry {
     /// The user of the session with this connection id, and whether it has SYSTEM_USER.
     pub fn user_of(&self, id: u64) -> Option<(String, bool)> {
         let mut found = None;
-        self.for_each(|_, identity| {
+        self.for_each(|_, _, identity| {
             if identity.id == id && !identity.leaves {
                 found = Some((identity.client.user.clone(), identity.is_system));
             }
@@ -377,10 +394,9 @@ impl Registry {
 
     /// Kills every session of which this is right, as it has SUPER or CONNECTION_ADMIN or not.
     pub fn kill_where(&self, is_killed: impl Fn(bool) -> bool) {
-        self.for_each(|slot, identity| {
+        self.for_each(|slot, entry, identity| {
             if !identity.leaves && is_killed(identity.is_super) {
-                slot.kill(sync::KILL_CONNECTION);
-                identity.wake.cut();
+                cut(slot, entry, identity);
             }
         });
     }
@@ -388,7 +404,7 @@ impl Registry {
     /// Sessions of a user, without the one of this connection id.
     pub fn count_of(&self, user: &str, besides: u64) -> u64 {
         let mut count = 0;
-        self.for_each(|_, i| {
+        self.for_each(|_, _, i| {
             count += u64::from(i.client.user == user && i.id != besides && !i.leaves);
         });
         count
@@ -396,8 +412,9 @@ impl Registry {
 
     /// Kills every session: the server stops.
     pub fn kill_all(&self) {
-        self.for_each(|slot, identity| {
+        self.for_each(|slot, entry, identity| {
             slot.kill(sync::KILL_CONNECTION);
+            entry.badge.kill();
             identity.wake.wake();
         });
     }
@@ -414,58 +431,27 @@ impl Registry {
         self.slots.sessions().filter_map(|slot| {
             let number = self.slots.session_index(slot);
             let entry = self.entries.get(number)?.get()?;
-            (slot.session_id.load(Ordering::Relaxed) != 0).then_some((number, slot, &**entry))
+            entry.badge.is_worn().then_some((number, slot, &**entry))
         })
     }
 
     /// Calls `f` for every session, under its mutex.
-    fn for_each(&self, mut f: impl FnMut(&sync::SessionSlot, &Identity)) {
+    fn for_each(&self, mut f: impl FnMut(&sync::SessionSlot, &Entry, &Identity)) {
         for (_, slot, entry) in self.live() {
             if let Some(identity) = entry.identity.lock().as_ref()
                 && slot.session_id.load(Ordering::Relaxed) == identity.id
             {
-                f(slot, identity);
+                f(slot, entry, identity);
             }
         }
     }
+}
 
-    /// The process list, ordered by connection id, and the sessions that are leaving.
-    pub fn processes(&self) -> Vec<Process> {
-        let now = sync::now_ns();
-        let mut list = Vec::new();
-        for (number, slot, entry) in self.live() {
-            let identity = entry.identity.lock();
-            let Some(i) = identity.as_ref() else { continue };
-            let waiting = slot.live_wait().and_then(|w| instrument::class_numbered(w.class));
-            let (activity, since, text) = entry.read();
-            let name = Activity::ALL.iter().find(|(a, _)| *a as u32 == activity);
-            let killed = slot.kill_level() == sync::KILL_CONNECTION;
-            let line = ProcessRow {
-                id: i.id,
-                thread_id: slot.thread_id.load(Ordering::Relaxed),
-                slot: number,
-                os_id: entry.os_id.load(Ordering::Relaxed),
-                monitoring: slot.monitoring(),
-                since_ns: since,
-                client: Arc::clone(&i.client),
-                command: if killed { "Killed" } else { name.map_or("Query", |(_, n)| n) },
-                time_s: now.saturating_sub(since) / 1_000_000_000,
-                state: None,
-                instrument: (activity == Activity::Query as u32).then(|| entry.instrument()),
-                info: (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned()),
-                transaction: entry.transaction(),
-                leaves: i.leaves,
-            };
-            let query_id = entry.query_id.load(Ordering::Relaxed);
-            let is_idle = activity == Activity::Sleep as u32 && !i.leaves;
-            // Who is idle is in no stage: its page need not be fetched to learn that.
-            let stage = if is_idle { None } else { instrument::stage_of(&slot.counters) };
-            let stage = stage.map(|stage| stage.name);
-            list.push(Process { line, is_idle, wait: waiting.map(|c| c.name()), stage, query_id });
-        }
-        list.sort_by_key(|p| p.line.id);
-        list
-    }
+/// Ends a session, whose identity's mutex the caller has.
+fn cut(slot: &sync::SessionSlot, entry: &Entry, identity: &Identity) {
+    slot.kill(sync::KILL_CONNECTION);
+    entry.badge.kill();
+    identity.wake.cut();
 }
 
 /// The THREAD_ID of the session in a slot; `None`: there was no room for it.

@@ -380,7 +380,7 @@ fn change_user_starts_anew_or_ends_the_connection() {
     assert!(told[0].starts_with(b"\xFEmysql_native_password\0"));
     let scramble: Scramble = told[0][23..43].try_into().expect("challenge");
     assert_ok(&client.packet(&auth::answer_native(b"pw", &scramble)));
-    assert_eq!(server.registry.processes()[0].line.client.user, "old");
+    assert_eq!(server.registry.processes()[0].line.who.user(), b"old");
     assert_ok(&client.command(b"\x0E"));
     let mut wrong = Client::root(&server);
     wrong.command(b"\x11nosuch\0\0\0\x2D\0caching_sha2_password\0");

@@ -36,6 +36,7 @@ mod older;
 mod open;
 mod parking;
 mod places;
+mod process;
 mod statistics;
 mod stored;
 mod temporary;
@@ -60,10 +61,11 @@ pub use handle::RowTimer;
 pub use histogram::{Bucket, BucketEnd, Histogram, json_number};
 pub use older::{OlderColumns, ROW_VERSIONS_MAX};
 pub use open::OpenHandles;
+pub use process::{Client, ProcessRow, SessionOrder, TransactionRow, Who};
 pub use statistics::{IndexFigures, Statistics, TableFigures, Upkeep};
 pub use virtuals::{
-    ChangeRow, Changes, Client, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow,
-    FiguresBy, FiguresRow, HostRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA,
-    ProcessRow, ReadContext, SYS_SCHEMA, ServerList, StatusRow, TableSize, TransactionRow,
-    Unchanged, UpdateRow, VariableRow, Viewer, VirtualRef, VirtualTable, virtual_schema,
+    ChangeRow, Changes, ConnectedBy, ConnectedRow, EachUserVariable, ErrorLogRow, FiguresBy,
+    FiguresRow, HostRow, INFORMATION_SCHEMA, MYSQL_SCHEMA, MadeRows, PERFORMANCE_SCHEMA,
+    ReadContext, SYS_SCHEMA, ServerList, StatusRow, TableSize, Unchanged, UpdateRow, VariableRow,
+    Viewer, VirtualRef, VirtualTable, virtual_schema,
 };

@@ -5,6 +5,7 @@
 //! 3. Names in `information_schema`, its own included, ignore case; those of the others do not.
 
 use crate::definition::Compiled;
+use crate::process::{Client, ProcessRow, SessionOrder};
 use crate::{Catalog, CatalogError, Definition, SchemaDef, TableDef};
 use access::Rights;
 use base::PAGE_BYTES;
@@ -54,8 +55,18 @@ pub trait Viewer {
     fn rights(&self) -> &Rights {
         Rights::of_server()
     }
-    /// The sessions that are there.
-    fn processes(&self) -> Vec<ProcessRow>;
+    /// Calls `each` with the sessions that are there and that the reader may see.
+    fn each_process(&self, order: SessionOrder, each: &mut dyn FnMut(&ProcessRow));
+    /// The sessions that are there, ordered by connection id.
+    fn processes(&self) -> Vec<ProcessRow> {
+        let mut all = Vec::new();
+        self.each_process(SessionOrder::Connection, &mut |row| all.push(row.clone()));
+        all
+    }
+    /// Who is connected and has a thread, with what each client said of itself, ordered by connection id, which is beside each.
+    fn clients(&self) -> Vec<(u64, Arc<Client>)> {
+        Vec::new()
+    }
     /// Who is and was connected; none where nobody counts them.
     fn connected(&self, _by: ConnectedBy) -> Vec<ConnectedRow> {
         Vec::new()
@@ -213,78 +224,6 @@ pub struct HostRow {
     pub last_seen_us: i64,
     pub first_error_us: Option<i64>,
     pub last_error_us: Option<i64>,
-}
-
-/// Who a session belongs to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Client {
-    /// User.
-    pub user: String,
-    /// Host and port; without a port over the Unix socket.
-    pub host: String,
-    /// Current schema.
-    pub db: Option<String>,
-    /// TLS secures the connection.
-    pub secured: bool,
-    /// What the client said of itself when it connected: names and values.
-    pub attributes: Vec<(String, String)>,
-}
-
-/// A session as the process list shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessRow {
-    /// Connection id.
-    pub id: u64,
-    /// THREAD_ID; 0: it has none, as there was no room for it.
-    pub thread_id: u64,
-    /// Its session slot.
-    pub slot: usize,
-    /// The operating system's number of the thread that carries it; 0 until one does.
-    pub os_id: u64,
-    /// [`sync::MONITORED`] and [`sync::HISTORY`].
-    pub monitoring: u8,
-    /// Since when it does what it does, in [`sync::now_ns`] nanoseconds.
-    pub since_ns: u64,
-    /// Whose it is; shared with the session, so that a list copies no texts.
-    pub client: std::sync::Arc<Client>,
-    /// What it does: `Query`, `Sleep`.
-    pub command: &'static str,
-    /// Since when, in seconds.
-    pub time_s: u64,
-    /// What it waits for.
-    pub state: Option<&'static str>,
-    /// Number of the instrument of its statement, of one that came as text.
-    pub instrument: Option<u16>,
-    /// Text of its statement.
-    pub info: Option<String>,
-    /// The transaction that it is in; one that began at 0 is what its next one would be. How far it is
-    /// [`engine::Engine::progress`] tells.
-    pub transaction: TransactionRow,
-    /// The client is gone; its transaction is being rolled back.
-    pub leaves: bool,
-}
-
-impl ProcessRow {
-    /// Whether `performance_schema` tells of its thread.
-    #[must_use]
-    pub fn has_thread(&self) -> bool {
-        self.thread_id != 0
-    }
-}
-
-/// A session's transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TransactionRow {
-    /// Since when, in microseconds since 1970.
-    pub since_us: i64,
-    /// READ ONLY.
-    pub read_only: bool,
-    /// `unique_checks`.
-    pub unique_checks: bool,
-    /// `foreign_key_checks`.
-    pub foreign_key_checks: bool,
-    /// Its isolation level as InnoDB writes it: `REPEATABLE READ`.
-    pub isolation: &'static str,
 }
 
 /// A reading of a virtual table: who reads, and which rows are asked for.

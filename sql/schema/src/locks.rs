@@ -132,22 +132,7 @@ fn parked(of: Parked) -> ProcessRow {
         foreign_key_checks: true,
         isolation: "REPEATABLE READ",
     };
-    ProcessRow {
-        id: 0,
-        thread_id: 0,
-        slot: of.slot,
-        os_id: 0,
-        monitoring: 0,
-        since_ns: 0,
-        client: Arc::default(),
-        command: "",
-        time_s: 0,
-        state: None,
-        instrument: None,
-        info: None,
-        transaction,
-        leaves: false,
-    }
+    ProcessRow { slot: of.slot, transaction, ..ProcessRow::default() }
 }
 
 impl Owners {

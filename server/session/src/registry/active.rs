@@ -41,14 +41,13 @@ impl Registry {
             let identity = entry.identity.lock();
             let Some(i) = identity.as_ref() else { continue };
             let (activity, since_ns, text) = entry.read_last();
-            let name = Activity::ALL.iter().find(|(a, _)| *a as u32 == activity);
             each(Active {
                 number,
                 slot,
                 id: i.id,
                 user: &i.client.user,
                 db: i.client.db.as_deref(),
-                command: name.map_or("Query", |(_, name)| name),
+                command: Activity::name_of(activity),
                 sleeps: activity == Activity::Sleep as u32,
                 since_ns,
                 text,

@@ -6,11 +6,14 @@
 //! 3. The instrument of a text is published when its command is known, and only if it is another one than that of the text
 //!    before: a session that runs statements of one kind writes nothing for it. Until then it is that of the text before, or, while
 //!    it is parsed, [`UNKNOWN`].
+//! 4. What each statement writes beside its text lies in the first line of the entry.
 
-use super::Identity;
+use super::badge::Badge;
+use super::{Identity, Process};
 use catalog::TransactionRow;
 use instrument::statement_named;
-use stdx::{CacheLine, LocalAtomic, Ordering};
+use std::mem::offset_of;
+use stdx::{LocalAtomic, Ordering};
 use sync::Mutex;
 
 instrument::classes! {
@@ -41,7 +44,8 @@ pub enum Activity {
 }
 
 impl Activity {
-    pub(super) const ALL: [(Activity, &'static str); 8] = [
+    /// By their numbers.
+    const ALL: [(Activity, &'static str); 8] = [
         (Activity::Connect, "Connect"),
         (Activity::Sleep, "Sleep"),
         (Activity::Query, "Query"),
@@ -51,26 +55,37 @@ impl Activity {
         (Activity::FieldList, "Field List"),
         (Activity::Other, "Query"),
     ];
+
+    /// What the process list calls the activity of this number.
+    #[inline]
+    pub(super) fn name_of(number: u32) -> &'static str {
+        Activity::ALL.get(number as usize).map_or("Query", |(_, name)| *name)
+    }
 }
 
 /// What one session publishes about itself.
+#[repr(C, align(128))]
 pub struct Entry {
     seq: LocalAtomic<u64>,
     pub(super) activity: LocalAtomic<u32>,
     text_len: LocalAtomic<u32>,
     /// Number of the instrument of a text.
     instrument: LocalAtomic<u32>,
-    pub(super) query_id: LocalAtomic<u64>,
-    since_ns: LocalAtomic<u64>,
-    text: [LocalAtomic<u64>; TEXT_WORDS],
-    /// Since when the session is in a transaction, in microseconds since 1970; 0: it is in none.
-    trx_since_us: LocalAtomic<u64>,
     /// [`READ_ONLY`] and its kin.
     trx_bits: LocalAtomic<u32>,
+    pub(super) query_id: LocalAtomic<u64>,
+    since_ns: LocalAtomic<u64>,
+    /// Since when the session is in a transaction, in microseconds since 1970; 0: it is in none.
+    trx_since_us: LocalAtomic<u64>,
     /// The operating system's number of the thread that carries the session.
     pub(super) os_id: LocalAtomic<u64>,
-    pub(super) identity: CacheLine<Mutex<Option<Identity>>>,
+    pub(super) badge: Badge,
+    text: [LocalAtomic<u64>; TEXT_WORDS],
+    pub(super) identity: Mutex<Option<Identity>>,
 }
+
+// Invariant 4, and the second one of the badge.
+const _: () = assert!(offset_of!(Entry, badge) == 64 && offset_of!(Entry, text) % 64 == 0);
 
 /// Bits of a transaction, beside the number of its isolation level.
 pub(crate) const READ_ONLY: u32 = 4;
@@ -89,13 +104,14 @@ impl Entry {
             activity: LocalAtomic::new(0),
             text_len: LocalAtomic::new(0),
             instrument: LocalAtomic::new(u32::from(UNKNOWN)),
+            trx_bits: LocalAtomic::new(0),
             query_id: LocalAtomic::new(0),
             since_ns: LocalAtomic::new(0),
-            text: std::array::from_fn(|_| LocalAtomic::new(0)),
             trx_since_us: LocalAtomic::new(0),
-            trx_bits: LocalAtomic::new(0),
             os_id: LocalAtomic::new(0),
-            identity: CacheLine(Mutex::new(&IDENTITY, None)),
+            badge: Badge::new(),
+            text: std::array::from_fn(|_| LocalAtomic::new(0)),
+            identity: Mutex::new(&IDENTITY, None),
         }
     }
 
@@ -142,7 +158,7 @@ impl Entry {
     }
 
     /// The number of the instrument of a text that runs.
-    pub(super) fn instrument(&self) -> u16 {
+    fn instrument(&self) -> u16 {
         self.instrument.load(Ordering::Relaxed) as u16
     }
 
@@ -195,17 +211,38 @@ impl Entry {
         }
     }
 
-    /// What the session does, since when, and the statement that it runs.
-    pub(super) fn read(&self) -> (u32, u64, Vec<u8>) {
-        self.read_text(|activity| activity != Activity::Sleep as u32)
+    /// Changes who the session is, if somebody is there; its badge follows.
+    pub(super) fn change<R>(&self, change: impl FnOnce(&mut Identity) -> R) -> Option<R> {
+        let mut identity = self.identity.lock();
+        let changed = identity.as_mut().map(change);
+        if let Some(identity) = &*identity {
+            self.badge.write(identity);
+        }
+        changed
     }
 
-    /// As [`Entry::read`], of who runs none with its last.
+    /// Shows what the session does, since when, the statement that it runs and its transaction.
+    pub(super) fn show_activity(&self, process: &mut Process) {
+        let (activity, since_ns, text) =
+            self.read_text(|activity| activity != Activity::Sleep as u32);
+        process.is_idle = activity == Activity::Sleep as u32;
+        process.query_id = self.query_id.load(Ordering::Relaxed);
+        let line = &mut process.line;
+        line.command = Activity::name_of(activity);
+        line.since_ns = since_ns;
+        line.instrument = (activity == Activity::Query as u32).then(|| self.instrument());
+        line.info = (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned());
+        line.transaction = self.transaction();
+        line.os_id = self.os_id.load(Ordering::Relaxed);
+    }
+
+    /// What the session does, since when, and the statement that it runs; of who runs none its last.
     pub(super) fn read_last(&self) -> (u32, u64, Vec<u8>) {
         self.read_text(|_| true)
     }
 
     /// With the text if that is wanted of who does this.
+    #[inline]
     fn read_text(&self, wants: impl Fn(u32) -> bool) -> (u32, u64, Vec<u8>) {
         const TRIES: usize = 100;
         for _ in 0..TRIES {

@@ -1,6 +1,7 @@
 //! Lists of sessions, KILL, and what they cost.
 
 use super::*;
+use catalog::SessionOrder;
 
 struct Silent;
 impl Wake for Silent {
@@ -98,8 +99,89 @@ fn the_process_list_shows_what_was_published() {
     entry.publish(Activity::Query, sync::now_ns(), b"select 1 from t");
     let p = registry.processes().remove(0);
     assert_eq!((p.line.command, p.line.info.as_deref()), ("Query", Some("select 1 from t")));
-    assert_eq!((p.line.client.user.as_str(), p.line.client.db.as_deref()), ("root", Some("db")));
+    assert_eq!((p.line.who.user(), p.line.who.db()), (&b"root"[..], Some(&b"db"[..])));
+    assert_eq!(p.line.who.host(), b"localhost");
     entry.publish(Activity::Sleep, sync::now_ns(), b"");
     let p = registry.processes().remove(0);
     assert_eq!((p.line.info, p.query_id), (None, (5 << 32) + 2), "Connect and one statement");
+}
+
+/// What each session of the list does.
+fn commands(registry: &Registry) -> Vec<&'static str> {
+    registry.processes().iter().map(|p| p.line.command).collect()
+}
+
+#[test]
+fn who_is_killed_while_idle_is_shown_as_that_and_the_next_in_the_slot_is_not() {
+    let (registry, sessions) = with_sessions(2);
+    let idles = || {
+        let entry = registry.entry(sessions[0].index());
+        entry.publish(Activity::Sleep, sync::now_ns(), b"");
+    };
+    idles();
+    assert!(registry.kill(1, sync::KILL_QUERY));
+    assert_eq!(commands(&registry), ["Sleep", "Connect"]);
+    assert!(registry.kill(1, sync::KILL_CONNECTION));
+    assert_eq!(commands(&registry), ["Killed", "Connect"]);
+    registry.end(sessions[0].index());
+    assert_eq!(commands(&registry), ["Connect"]);
+    sessions[0].session_id.store(9, Ordering::Relaxed);
+    registry.begin(sessions[0].index(), 9, "h".into(), Arc::new(Silent));
+    idles();
+    assert_eq!(commands(&registry), ["Connect", "Sleep"]);
+}
+
+#[test]
+fn lists_are_ordered_by_connection_or_thread_whatever_the_slots_are() {
+    let slots = SlotTable::new(2, 1);
+    let registry = Registry::new(Arc::clone(&slots));
+    let _sessions = [20, 10].map(|id| {
+        let slot = slots.acquire_session().unwrap();
+        slot.session_id.store(id, Ordering::Relaxed);
+        registry.begin(slot.index(), id, "h".into(), Arc::new(Silent));
+        slot
+    });
+    let ids = |order| {
+        let mut ids = Vec::new();
+        registry.each_process(order, |p| ids.push(p.line.id));
+        ids
+    };
+    assert_eq!(ids(SessionOrder::Connection), [10, 20]);
+    assert_eq!(ids(SessionOrder::Thread), [20, 10]);
+}
+
+/// A list that took the mutex would never end here.
+#[test]
+fn a_list_waits_for_nobody_who_comes_or_goes() {
+    let (registry, sessions) = with_sessions(3);
+    let goes = registry.entry(sessions[1].index()).identity.lock();
+    assert_eq!(registry.processes().len(), 3);
+    drop(goes);
+}
+
+#[test]
+fn user_and_schema_of_a_row_are_of_one_moment_however_long_they_are() {
+    const TIMES: usize = 3_000;
+    let (registry, sessions) = with_sessions(1);
+    let slot = sessions[0].index();
+    let long = "x".repeat(badge::BADGE_BYTES_MAX);
+    let users = ["a", "a_longer_one", long.as_str()];
+    registry.rename(slot, users[0], Some(users[0]));
+    std::thread::scope(|scope| {
+        let renames = scope.spawn(|| {
+            for &user in users.iter().cycle().take(TIMES) {
+                registry.rename(slot, user, Some(user));
+            }
+        });
+        let mut is_over = false;
+        while !is_over {
+            is_over = renames.is_finished();
+            registry.each_process(SessionOrder::Connection, |p| {
+                let who = &p.line.who;
+                assert_eq!(who.db(), Some(who.user()));
+                assert_eq!(who.host(), b"h0");
+                assert!(users.iter().any(|user| user.as_bytes() == who.user()));
+            });
+        }
+    });
 }

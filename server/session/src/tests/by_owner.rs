@@ -38,7 +38,7 @@ fn a_client_becomes_a_user_of_the_system() {
     assert_ok(&client.log_in("root", Plugin::CachingSha2, b""));
     assert_eq!(client.command(body)[0][0], 0xFE, "told to switch");
     assert_ok(&client.packet(b""));
-    assert_eq!(server.registry.processes()[0].line.client.user, "owner");
+    assert_eq!(server.registry.processes()[0].line.who.user(), b"owner");
     let mut other = Client::knock(&server, Peer::Socket(None));
     assert_ok(&other.log_in("root", Plugin::CachingSha2, b""));
     assert_eq!(error_of(&other.command(body)), 1698);

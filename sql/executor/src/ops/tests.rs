@@ -8,7 +8,7 @@ use super::sorter::Sorter;
 use super::store::RowStore;
 use crate::memory::Budget;
 use crate::{Environment, SqlError, WarningLevel};
-use catalog::{Catalog, ProcessRow, ServerList, TableCache, Viewer};
+use catalog::{Catalog, ProcessRow, ServerList, SessionOrder, TableCache, Viewer};
 use engine::{Client, Engine, EngineConfig};
 use expr::OwnedDatum;
 use expr::aggregate::{Aggregate, AggregateCall};
@@ -32,9 +32,7 @@ impl Viewer for Nobody {
     fn account(&self) -> String {
         String::new()
     }
-    fn processes(&self) -> Vec<ProcessRow> {
-        Vec::new()
-    }
+    fn each_process(&self, _: SessionOrder, _: &mut dyn FnMut(&ProcessRow)) {}
 }
 
 impl expr::Variables for Nobody {

@@ -9,7 +9,7 @@ use crate::functions::Purity;
 use crate::row::Row;
 use crate::tree::{Expr, OwnedDatum, Typed};
 use crate::{Environment, SqlError, UserVariable, Variables, WarningLevel};
-use catalog::{ProcessRow, ServerList, Viewer};
+use catalog::{ProcessRow, ServerList, SessionOrder, Viewer};
 use std::cell::Cell;
 use std::time::Duration;
 use sync::Deadline;
@@ -93,8 +93,8 @@ impl Viewer for Alone<'_> {
     fn account(&self) -> String {
         self.unknown(String::new())
     }
-    fn processes(&self) -> Vec<ProcessRow> {
-        self.unknown(Vec::new())
+    fn each_process(&self, _: SessionOrder, _: &mut dyn FnMut(&ProcessRow)) {
+        self.asked.set(true);
     }
 }
 
@@ -128,7 +128,7 @@ impl Environment for Alone<'_> {
         self.unknown(ConvertMode { dates, ..ConvertMode::new(false, &self.zone) })
     }
     fn set_lenient(&mut self, _: bool) {
-        self.unknown(());
+        self.asked.set(true);
     }
     fn warning_count(&self) -> u64 {
         self.unknown(0)
@@ -151,7 +151,7 @@ impl Environment for Alone<'_> {
         self.unknown(None)
     }
     fn set_user_variable(&mut self, _: &str, _: UserVariable) {
-        self.unknown(());
+        self.asked.set(true);
     }
     fn last_insert_id(&self) -> u64 {
         self.unknown(0)
@@ -187,7 +187,7 @@ impl Environment for Alone<'_> {
         self.unknown(0.0)
     }
     fn set_last_insert_id(&mut self, _: u64) {
-        self.unknown(());
+        self.asked.set(true);
     }
     fn now_us(&self) -> i64 {
         self.unknown(0)
@@ -196,6 +196,6 @@ impl Environment for Alone<'_> {
         self.unknown(true)
     }
     fn warn(&mut self, _: WarningLevel, _: u16, _: String) {
-        self.unknown(());
+        self.asked.set(true);
     }
 }

@@ -205,6 +205,12 @@ impl<'a> From<&'a String> for Cell<'a> {
     }
 }
 
+impl<'a> From<&'a [u8]> for Cell<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Cell::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
 impl From<String> for Cell<'_> {
     fn from(text: String) -> Self {
         Cell::Text(Cow::Owned(text))

@@ -1,7 +1,7 @@
 //! What the server is and who is in it.
 
 use super::{Cell, Rows, cells};
-use catalog::{ProcessRow, ReadContext};
+use catalog::{ProcessRow, ReadContext, SessionOrder};
 
 /// Name, type and description of what MySQL calls plugins.
 const PLUGINS: &[(&str, &str, &str)] = &[
@@ -49,24 +49,28 @@ pub(super) fn keywords(_: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
 }
 
 pub(super) fn processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    clients(context).for_each(|p| rows.push(&process(&p)));
+    each_client(context, SessionOrder::Connection, |p| rows.push(&process(p)));
 }
 
-fn clients(context: &ReadContext<'_>) -> impl Iterator<Item = ProcessRow> {
-    context.viewer.processes().into_iter().filter(|p| !p.leaves)
-}
-
-/// Those of them whose threads `performance_schema` tells of.
-fn told(context: &ReadContext<'_>) -> impl Iterator<Item = ProcessRow> {
-    clients(context).filter(ProcessRow::has_thread)
+/// Calls `each` with the sessions that have a client.
+pub(crate) fn each_client(
+    context: &ReadContext<'_>,
+    order: SessionOrder,
+    mut each: impl FnMut(&ProcessRow),
+) {
+    context.viewer.each_process(order, &mut |p| {
+        if !p.leaves {
+            each(p);
+        }
+    });
 }
 
 fn process(p: &ProcessRow) -> [Cell<'_>; 8] {
     cells![
         p.id,
-        &p.client.user,
-        &p.client.host,
-        p.client.db.as_ref(),
+        p.who.user(),
+        p.who.host(),
+        p.who.db(),
         p.command,
         i64::try_from(p.time_s).unwrap_or(i64::MAX),
         p.state,
@@ -76,28 +80,32 @@ fn process(p: &ProcessRow) -> [Cell<'_>; 8] {
 
 /// `performance_schema.processlist`.
 pub(crate) fn performance_processlist(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    for p in told(context) {
-        let cells: Vec<_> = process(&p).into_iter().chain(cells!["PRIMARY"]).collect();
-        rows.push(&cells);
-    }
+    each_client(context, SessionOrder::Connection, |p| {
+        if !p.has_thread() {
+            return;
+        }
+        let [id, user, host, db, command, time, state, info] = process(p);
+        rows.push(&[id, user, host, db, command, time, state, info, "PRIMARY".into()]);
+    });
 }
 
 /// `session_connect_attrs`: what clients said of themselves when they connected.
 pub(crate) fn connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
-    attributes(told(context), rows);
+    attributes(context, |_| true, rows);
 }
 
 /// `session_account_connect_attrs`: the same of the reader's own account.
 pub(crate) fn own_connect_attributes(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let own = context.viewer.account();
-    let of = |user: &str| own.starts_with(&format!("'{user}'@"));
-    attributes(told(context).filter(|p| of(&p.client.user)), rows);
+    attributes(context, |user| own.starts_with(&format!("'{user}'@")), rows);
 }
 
-fn attributes(of: impl Iterator<Item = ProcessRow>, rows: &mut Rows<'_, '_>) {
-    for process in of {
-        for (number, (name, value)) in (0i64..).zip(process.client.attributes.iter()) {
-            rows.push(&cells![process.id, name, value, number]);
+fn attributes(context: &ReadContext<'_>, of: impl Fn(&str) -> bool, rows: &mut Rows<'_, '_>) {
+    for (id, client) in context.viewer.clients() {
+        if of(&client.user) {
+            for (number, (name, value)) in (0i64..).zip(client.attributes.iter()) {
+                rows.push(&cells![id, name, value, number]);
+            }
         }
     }
 }

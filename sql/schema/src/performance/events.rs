@@ -93,7 +93,7 @@ fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
         process.info.as_ref(),
         Cell::Null,
         Cell::Null,
-        process.client.db.as_ref()
+        process.who.db()
     ]);
     row.extend(cells![
         Cell::Null,

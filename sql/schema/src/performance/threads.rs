@@ -4,8 +4,9 @@
 //! beside it. 2. Memory is told of sessions: the server's own threads keep what is the server's.
 
 use super::setup::yes_no;
+use crate::information::server::each_client;
 use crate::information::{Cell, Rows, cells};
-use catalog::{Changes, ConnectedBy, FiguresBy, ProcessRow, ReadContext};
+use catalog::{Changes, ConnectedBy, FiguresBy, ProcessRow, ReadContext, SessionOrder};
 use host::thread::Background;
 use host::thread_classes;
 use instrument::{Figures, SessionMemorySums};
@@ -15,14 +16,24 @@ use value::Datum;
 /// `threads`: ordered by THREAD_ID.
 pub(super) fn threads(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
     let kept = instrument::kept_by_thread();
-    let sessions = context.viewer.processes();
-    let clients = sessions.iter().filter(|p| !p.leaves && p.has_thread());
-    let mut all: Vec<(u64, Vec<Cell<'_>>)> =
-        clients.map(|p| (p.thread_id, session(kept.get(&p.thread_id), p))).collect();
-    let own = host::thread::background();
-    all.extend(own.iter().map(|t| (t.id, background(kept.get(&t.id), t))));
-    all.sort_by_key(|(id, _)| *id);
-    all.iter().for_each(|(_, cells)| rows.push(cells));
+    let kept_of = |id: u64| {
+        let place = kept.binary_search_by_key(&id, |(thread_id, _)| *thread_id);
+        place.map_or_else(|_| SessionMemorySums::default(), |at| kept[at].1)
+    };
+    let slots = context.catalog.engine().slots();
+    let mut own = host::thread::background();
+    own.sort_by_key(|t| t.id);
+    let mut own = own.iter().peekable();
+    each_client(context, SessionOrder::Thread, |p| {
+        if !p.has_thread() {
+            return;
+        }
+        while let Some(t) = own.next_if(|t| t.id < p.thread_id) {
+            rows.push(&background(kept_of(t.id), t));
+        }
+        rows.push(&session(kept_of(p.thread_id), slots.session(p.slot).monitoring(), p));
+    });
+    own.for_each(|t| rows.push(&background(kept_of(t.id), t)));
 }
 
 /// What UPDATE changes: what is collected of a session or a thread from its next statement on.
@@ -43,27 +54,27 @@ pub(super) const CHANGES: Changes = Changes {
 };
 
 /// From CONTROLLED_MEMORY to MAX_TOTAL_MEMORY.
-fn memory_cells(kept: Option<&SessionMemorySums>) -> [u64; 4] {
-    let kept = kept.copied().unwrap_or_default();
+fn memory_cells(kept: SessionMemorySums) -> [u64; 4] {
     [kept.controlled, kept.controlled_max, kept.total, kept.total_max]
 }
 
-fn session<'p>(kept: Option<&SessionMemorySums>, p: &'p ProcessRow) -> Vec<Cell<'p>> {
+fn session(kept: SessionMemorySums, monitoring: u8, p: &ProcessRow) -> [Cell<'_>; 24] {
     let [controlled, controlled_max, total, total_max] = memory_cells(kept);
-    let (host, connection) = match p.client.host.rsplit_once(':') {
-        Some((host, _)) => (host, "TCP/IP"),
-        None => (&*p.client.host, "Socket"),
+    let host = p.who.host();
+    let (host, connection) = match host.iter().rposition(|byte| *byte == b':') {
+        Some(colon) => (&host[..colon], "TCP/IP"),
+        None => (host, "Socket"),
     };
-    let connection = if p.client.secured { "SSL/TLS" } else { connection };
-    let on = |bit| yes_no(p.monitoring & bit != 0);
+    let connection = if p.secured { "SSL/TLS" } else { connection };
+    let on = |bit| yes_no(monitoring & bit != 0);
     cells![
         p.thread_id,
         thread_classes::SESSIONS,
         "FOREGROUND",
         p.id,
-        &p.client.user,
+        p.who.user(),
         host,
-        p.client.db.as_ref(),
+        p.who.db(),
         p.command,
         i64::try_from(p.time_s).unwrap_or(i64::MAX),
         p.state.filter(|s| !s.is_empty()),
@@ -82,10 +93,9 @@ fn session<'p>(kept: Option<&SessionMemorySums>, p: &'p ProcessRow) -> Vec<Cell<
         total_max,
         "NO",
     ]
-    .into()
 }
 
-fn background(kept: Option<&SessionMemorySums>, t: &Background) -> Vec<Cell<'static>> {
+fn background(kept: SessionMemorySums, t: &Background) -> [Cell<'static>; 24] {
     let [controlled, controlled_max, total, total_max] = memory_cells(kept);
     let null = || Cell::Null;
     let on = |bit| yes_no(t.monitoring & bit != 0);
@@ -115,7 +125,6 @@ fn background(kept: Option<&SessionMemorySums>, t: &Background) -> Vec<Cell<'sta
         total_max,
         "NO",
     ]
-    .into()
 }
 
 pub(super) fn accounts(context: &ReadContext<'_>, rows: &mut Rows<'_, '_>) {
