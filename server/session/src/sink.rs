@@ -105,9 +105,13 @@ impl Rows<'_> {
     fn prepare_text(&mut self, columns: &[ResultColumn]) {
         let converts = |c: &ResultColumn| {
             let text = c.ty.is_text() || c.ty.kind.has_members();
-            // A column's own values have all digits of their fractions.
-            let padded = c.org_table.is_empty() && is_padded(&c.ty);
-            text && self.charsets.converts(c.ty.collation) || is_formatted(&c.ty) || padded
+            let is_own = !c.org_table.is_empty();
+            // A column's own values have all digits of their fractions, and its ASCII is what each character set has; a literal
+            // may be malformed.
+            let padded = !is_own && is_padded(&c.ty);
+            let ascii = is_own && c.ty.collation.charset() == Charset::Ascii;
+            let converts = text && !ascii && self.charsets.converts(c.ty.collation);
+            converts || is_formatted(&c.ty) || padded
         };
         self.converts = columns.iter().any(converts);
         if self.converts {
