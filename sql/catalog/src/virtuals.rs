@@ -345,7 +345,18 @@ pub struct MadeRows<'l> {
 impl MadeRows<'_> {
     /// Adds a row. A value that is not one of its column's makes the whole read fail.
     pub fn push(&mut self, values: &[Datum<'_>]) {
-        match self.layout.encode(values, &mut self.bytes) {
+        let encoded = self.layout.encode(values, &mut self.bytes);
+        self.end_row(encoded);
+    }
+
+    /// As [`Self::push`], of the values that `value` has for each column. A long row's are asked for again.
+    pub fn push_columns<'v>(&mut self, value: impl Fn(usize) -> Datum<'v>) {
+        let encoded = self.layout.encode_columns(|column| Ok(value(column)), &mut self.bytes);
+        self.end_row(encoded);
+    }
+
+    fn end_row(&mut self, encoded: Result<(), RowError>) {
+        match encoded {
             Ok(()) => self.ends.push(self.bytes.len()),
             Err(error) => self.error = Some(error),
         }

@@ -255,10 +255,11 @@ impl Rows<'_, '_> {
 
     /// Adds a row: a value per column, in the table's order.
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) {
-        debug_assert_eq!(cells.len(), self.def.columns.len(), "{}", self.def.name);
-        let values: Vec<_> =
-            self.def.columns.iter().zip(cells).map(|(c, cell)| in_form(&c.ty, cell)).collect();
-        self.out.push(&values);
+        let columns = &self.def.columns;
+        debug_assert_eq!(cells.len(), columns.len(), "{}", self.def.name);
+        let both = |column: usize| columns.get(column).zip(cells.get(column));
+        let value = |column| both(column).map_or(Datum::Null, |(c, cell)| in_form(&c.ty, cell));
+        self.out.push_columns(value);
     }
 }
 
