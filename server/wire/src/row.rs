@@ -36,13 +36,29 @@ impl<'o> TextRow<'o> {
     /// A signed integer.
     #[inline]
     pub fn int(&mut self, v: i64) {
-        self.bytes(Digits::signed(v).as_bytes());
+        match u64::try_from(v) {
+            Ok(v) => self.uint(v),
+            Err(_) => self.bytes(Digits::signed(v).as_bytes()),
+        }
     }
 
-    /// An unsigned integer.
+    /// An unsigned integer. Most are short: their digits are put behind their count at once.
     #[inline]
     pub fn uint(&mut self, v: u64) {
-        self.bytes(Digits::unsigned(v).as_bytes());
+        let body = self.0.body();
+        let digit = |v: u64| b'0' + (v % 10) as u8;
+        match v {
+            0..10 => body.extend_from_slice(&[1, digit(v)]),
+            10..100 => body.extend_from_slice(&[2, digit(v / 10), digit(v)]),
+            100..1000 => {
+                body.extend_from_slice(&[3, digit(v / 100), digit(v / 10), digit(v)]);
+            }
+            1000..10_000 => {
+                let digits = [digit(v / 1000), digit(v / 100), digit(v / 10), digit(v)];
+                body.extend_from_slice(&[4, digits[0], digits[1], digits[2], digits[3]]);
+            }
+            _ => self.bytes(Digits::unsigned(v).as_bytes()),
+        }
     }
 
     /// A double.
@@ -199,6 +215,24 @@ mod tests {
         row.double(1.5);
         row.end();
         assert_eq!(out.bytes(), b"\x0F\0\0\0\x03abc\xFB\x03-12\x017\x031.5");
+    }
+
+    #[test]
+    fn integers_of_a_text_row_are_their_decimal_digits() {
+        let limits = [99_999, u64::from(u32::MAX), i64::MAX as u64, u64::MAX];
+        for v in (0..=10_001).chain(limits) {
+            let mut out = Outbox::new();
+            let mut row = TextRow::begin(&mut out);
+            row.uint(v);
+            row.int(v as i64);
+            row.int((v as i64).wrapping_neg());
+            row.end();
+            let texts =
+                [v.to_string(), (v as i64).to_string(), (v as i64).wrapping_neg().to_string()];
+            let want: Vec<u8> =
+                texts.iter().flat_map(|t| [&[t.len() as u8][..], t.as_bytes()].concat()).collect();
+            assert_eq!(out.bytes()[4..], want, "{v}");
+        }
     }
 
     #[test]
