@@ -60,6 +60,11 @@ impl SlotTable {
         self.sessions.live()
     }
 
+    /// The numbers of the live session slots: what [`SessionSlotRef::index`] says of them.
+    pub fn session_numbers(&self) -> impl Iterator<Item = usize> {
+        self.sessions.live_numbers()
+    }
+
     /// The live worker slots.
     pub fn workers(&self) -> impl Iterator<Item = &WorkerSlot> {
         self.workers.live()
@@ -231,6 +236,10 @@ impl<T: Slot> Pool<T> {
     }
 
     fn live(&self) -> impl Iterator<Item = &T> {
+        self.live_numbers().map(|index| self.get(index))
+    }
+
+    fn live_numbers(&self) -> impl Iterator<Item = usize> {
         let words = match self.live.len() {
             few @ (0 | 1) => few,
             _ => self.words_used.load(Ordering::Acquire) as usize,
@@ -243,7 +252,7 @@ impl<T: Slot> Pool<T> {
                 }
                 let bit = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                Some(self.get(w * 64 + bit))
+                Some(w * 64 + bit)
             })
         })
     }

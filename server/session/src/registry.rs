@@ -426,12 +426,11 @@ impl Registry {
         activities.filter(|activity| !idle.contains(activity)).count() as u64
     }
 
-    /// The sessions: slot number, slot, entry. A slot's number is its entry's, so this is linear.
+    /// The sessions: slot number, slot, entry. A slot's number is its entry's, so this is linear; no slot is fetched.
     fn live(&self) -> impl Iterator<Item = (usize, &sync::SessionSlot, &Entry)> {
-        self.slots.sessions().filter_map(|slot| {
-            let number = self.slots.session_index(slot);
+        self.slots.session_numbers().filter_map(|number| {
             let entry = self.entries.get(number)?.get()?;
-            entry.badge.is_worn().then_some((number, slot, &**entry))
+            entry.badge.is_worn().then(|| (number, self.slots.session(number), &**entry))
         })
     }
 

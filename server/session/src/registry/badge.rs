@@ -86,7 +86,8 @@ impl Badge {
             (identity.leaves, LEAVES),
             (is_long, LONG),
         ];
-        let bits = set.iter().filter(|(is_set, _)| *is_set).fold(0, |bits, (_, bit)| bits | bit);
+        let bits =
+            set.iter().filter(|(is_set, _)| *is_set).fold(0_u8, |bits, (_, bit)| bits | *bit);
         self.change(|| {
             self.id.store(identity.id, Ordering::Relaxed);
             self.thread_id.store(identity.thread_id, Ordering::Relaxed);
@@ -132,7 +133,7 @@ impl Badge {
     #[inline]
     pub fn written(&self) -> Option<u64> {
         let seq = self.seq.load(Ordering::Acquire);
-        (seq % 2 == 0).then_some(seq)
+        seq.is_multiple_of(2).then_some(seq)
     }
 
     /// Whether what was read since then is of one writing.
