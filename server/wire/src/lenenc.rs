@@ -5,6 +5,8 @@ use stdx::bytes::Reader;
 
 /// The byte that stands for NULL in a text row.
 pub const NULL: u8 = 0xFB;
+/// The largest integer that is one byte.
+pub(crate) const BYTE_MAX: usize = 250;
 
 /// Appends a length-encoded integer.
 #[inline]

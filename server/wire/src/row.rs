@@ -27,10 +27,17 @@ impl<'o> TextRow<'o> {
         self.0.body().push(lenenc::NULL);
     }
 
-    /// A string.
+    /// A string. A short one is put here, where its row is written.
     #[inline]
     pub fn bytes(&mut self, v: &[u8]) {
-        lenenc::put_bytes(self.0.body(), v);
+        let body = self.0.body();
+        match v.len() {
+            len @ 0..=lenenc::BYTE_MAX => {
+                body.push(len as u8);
+                body.extend_from_slice(v);
+            }
+            _ => lenenc::put_bytes(body, v),
+        }
     }
 
     /// A signed integer.
@@ -215,6 +222,20 @@ mod tests {
         row.double(1.5);
         row.end();
         assert_eq!(out.bytes(), b"\x0F\0\0\0\x03abc\xFB\x03-12\x017\x031.5");
+    }
+
+    #[test]
+    fn strings_of_a_text_row_have_their_lengths_before_them() {
+        for len in [0, 1, lenenc::BYTE_MAX, lenenc::BYTE_MAX + 1, 70_000] {
+            let text = vec![b'x'; len];
+            let mut out = Outbox::new();
+            let mut row = TextRow::begin(&mut out);
+            row.bytes(&text);
+            row.end();
+            let mut want = Vec::new();
+            lenenc::put_bytes(&mut want, &text);
+            assert_eq!(out.bytes()[4..], want, "{len}");
+        }
     }
 
     #[test]
