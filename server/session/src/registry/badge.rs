@@ -1,13 +1,13 @@
 //! Who a session is, for those who look through them all.
 //!
-//! 1. Whoever changes a session's identity writes its badge, under the identity's mutex and a sequence number; who reads takes no
-//!    lock: he meets a whole badge or tries again.
+//! 1. Whoever has the mutex of a session's identity owns its badge. Who changes the one writes the other, under a sequence number;
+//!    who reads takes no lock: he meets a whole badge or tries again.
 //! 2. It lies behind the line that every statement of the session writes, in the same pair of lines: both come with one fetch.
 //!    A statement neither reads nor writes it.
 
 use super::Identity;
 use catalog::{Client, ProcessRow, SessionOrder};
-use stdx::{LocalAtomic, Ordering, SharedAtomic, class};
+use stdx::{LocalAtomic, Ordering};
 
 /// Words of user, host and schema.
 const TEXT_WORDS: usize = 12;
@@ -35,7 +35,7 @@ pub(super) struct Badge {
     ends: [LocalAtomic<u8>; 3],
     bits: LocalAtomic<u8>,
     /// KILL CONNECTION.
-    killed: SharedAtomic<bool, { class::SESSION }>,
+    killed: LocalAtomic<bool>,
     texts: [LocalAtomic<u64>; TEXT_WORDS],
 }
 
@@ -47,7 +47,7 @@ impl Badge {
             thread_id: LocalAtomic::new(0),
             ends: std::array::from_fn(|_| LocalAtomic::new(0)),
             bits: LocalAtomic::new(0),
-            killed: SharedAtomic::new(false),
+            killed: LocalAtomic::new(false),
             texts: std::array::from_fn(|_| LocalAtomic::new(0)),
         }
     }
