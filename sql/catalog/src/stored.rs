@@ -10,6 +10,8 @@ use crate::{
 };
 use base::{IndexId, PageNo, SpaceId, TableId};
 use engine::TableStorage;
+use std::collections::BTreeSet;
+use std::iter;
 use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
@@ -70,6 +72,7 @@ impl TableDef {
         if version != WITHOUT_OLDER {
             decode_older(&mut r, &mut def)?;
         }
+        check_roots(&def)?;
         if r.remaining() == 0 { Ok(def) } else { Err("bytes after the definition") }
     }
 }
@@ -108,6 +111,22 @@ fn decode_table(r: &mut Reader<'_>) -> Decoded<TableDef> {
         storage,
         older: Vec::new(),
     })
+}
+
+/// Each index has a tree of its own: a statement that writes to two which share one would wait for itself.
+fn check_roots(def: &TableDef) -> Decoded<()> {
+    let roots = &def.storage.roots;
+    let mut ids: BTreeSet<u64> = roots.iter().map(|(id, _)| id.0).collect();
+    let pages: BTreeSet<u32> = roots.iter().map(|(_, root)| root.0).collect();
+    if ids.len() < roots.len() || pages.len() < roots.len() {
+        return Err("two indexes have one id or one root page");
+    }
+    let mut own = iter::once(def.clustered_id).chain(def.secondaries().iter().map(|i| i.id));
+    // A view has none, nor has a table that is not stored yet.
+    match roots.is_empty() || own.all(|id| ids.remove(&id.0)) {
+        true => Ok(()),
+        false => Err("an index has no root page of its own"),
+    }
 }
 
 fn encode_older(older: &OlderColumns, out: &mut Vec<u8>) {
@@ -456,6 +475,26 @@ mod tests {
         assert!(TableDef::decode(&def.encode()).is_err());
         def.foreign_keys[0].columns = vec![0, 1];
         assert!(TableDef::decode(&def.encode()).is_err());
+    }
+
+    #[test]
+    fn indexes_that_share_an_id_or_a_root_page_are_refused() {
+        let mut def = child();
+        (def.clustered_id, def.indexes[0].id) = (IndexId(1), IndexId(2));
+        let roots = |roots: &[(u64, u32)]| -> Vec<_> {
+            roots.iter().map(|(id, root)| (IndexId(*id), PageNo(*root))).collect()
+        };
+        let read = |def: &TableDef| TableDef::decode(&def.encode()).map(drop);
+        def.storage.roots = roots(&[(1, 3), (2, 4)]);
+        assert_eq!(read(&def), Ok(()));
+        for bad in [&[(1, 3), (2, 3)][..], &[(1, 3), (1, 4), (2, 5)], &[(1, 3)], &[(2, 3), (3, 4)]]
+        {
+            def.storage.roots = roots(bad);
+            assert!(read(&def).is_err(), "{bad:?}");
+        }
+        def.storage.roots = roots(&[(1, 3), (2, 4)]);
+        def.indexes[0].id = def.clustered_id;
+        assert_eq!(read(&def), Err("an index has no root page of its own"));
     }
 
     #[test]
