@@ -126,6 +126,29 @@ fn statements_and_results_come_through_by_either_algorithm() {
 }
 
 #[test]
+fn an_answer_goes_on_with_the_number_of_the_last_frame() {
+    let data = TempDir::new();
+    let server = Server::start(data.path());
+    let mut client = Packed::connect(&server, Algorithm::Zlib);
+    let ping = [1, 0, 0, 0, 0x0E];
+    // One packet in one, three and five frames.
+    for (bytes, frames) in [(5, 1), (2, 3), (1, 5)] {
+        let raw = &mut client.raw;
+        client.frames.begin(0);
+        for piece in ping.chunks(bytes) {
+            let sent = client.frames.write(piece, |frame| {
+                assert!(raw.send(frame));
+                Ok(())
+            });
+            sent.unwrap();
+        }
+        let head = client.take(4).unwrap();
+        assert_eq!(head[3], frames, "{head:?}");
+        assert_eq!(client.take(usize::from(head[0])).unwrap()[0], 0);
+    }
+}
+
+#[test]
 fn what_the_server_does_not_offer_nobody_gets() {
     let data = TempDir::new();
     let server = Server::with()

@@ -363,6 +363,9 @@ fn receive(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
         Ok(0) => Err(Lost::Read),
         Ok(n) => {
             session.received(n);
+            if let Some(next) = line.next_frame() {
+                session.follow_frame(next);
+            }
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {

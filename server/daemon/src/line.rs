@@ -65,6 +65,12 @@ impl<'s> Line<'s> {
         })
     }
 
+    /// The number of the frame that comes next, once what comes and goes is compressed.
+    #[inline]
+    pub fn next_frame(&self) -> Option<u8> {
+        self.compressed.as_ref().map(|compressed| compressed.next_frame())
+    }
+
     /// What was wrong with the frames of a client that is compressed, once something was.
     pub fn broken(&mut self) -> Option<Broken> {
         self.broken.take()

@@ -197,6 +197,11 @@ impl Session {
         self.inbox.filled(n);
     }
 
+    /// A compressed connection: the number of the frame that follows what was received.
+    pub fn follow_frame(&mut self, next: u8) {
+        self.inbox.follow_frame(next);
+    }
+
     /// Seconds to wait for the client: for the rest of a packet, or for the next command.
     #[inline]
     pub fn timeout_s(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! 1. What a frame says of itself is never believed: it is expanded as far as somebody takes its bytes, so that a frame which
 //! claims 16 MB costs the memory of a reader's buffer ([`INPUT_BYTES`]) and of the algorithm's window. 2. It ends with an error
 //! if it has more or fewer bytes than it says, or bytes behind its end. 3. Frames are numbered across both directions and begin
-//! anew with each command; packets inside need not end where frames do.
+//! anew with each command; packets inside need not end where frames do, and the first of an answer has the number of its frame.
 
 use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
 use std::io;
@@ -273,6 +273,11 @@ impl Compressed {
     /// The next frame that is written has this number: a client begins a command.
     pub fn begin(&mut self, seq: u8) {
         self.next_seq = seq;
+    }
+
+    /// The number of the next frame, whichever side sends it.
+    pub fn next_frame(&self) -> u8 {
+        self.next_seq
     }
 
     /// Sends bytes as frames.

@@ -38,7 +38,7 @@ pub struct Packet {
     from: usize,
     len: usize,
     joined: bool,
-    /// Sequence number of its last piece.
+    /// Sequence number of its last piece; of its last frame, where packets come in frames.
     pub seq: u8,
 }
 
@@ -54,8 +54,8 @@ pub struct Inbox {
     joined: Vec<u8>,
     joining: bool,
     next_seq: u8,
-    /// The frames around the packets are numbered: see [`Inbox::is_framed`].
-    framed: bool,
+    /// The number of the frame that comes next, where packets come in frames: see [`Inbox::is_framed`].
+    next_frame: Option<u8>,
     packet_bytes_max: usize,
     /// How much room `joined` had when it was told last.
     joined_room: usize,
@@ -88,7 +88,7 @@ impl Inbox {
             joined: Vec::new(),
             joining: false,
             next_seq: 0,
-            framed: false,
+            next_frame: None,
             packet_bytes_max,
             joined_room: 0,
             memory: Memory::default(),
@@ -151,9 +151,15 @@ impl Inbox {
     }
 
     /// Packets come in frames that have numbers, which are looked at: those of packets may be any, as MySQL's own clients send
-    /// them then.
+    /// them then, and an answer goes on with the number of the frame ([`Inbox::follow_frame`]), as MySQL's does.
     pub fn is_framed(&mut self) {
-        self.framed = true;
+        self.next_frame = Some(0);
+    }
+
+    /// All that has come lies in frames below number `next`.
+    #[cold]
+    pub fn follow_frame(&mut self, next: u8) {
+        self.next_frame = Some(next);
     }
 
     /// Whether nothing waits in the buffer.
@@ -233,7 +239,7 @@ impl Inbox {
             let have = &self.buf[self.start..self.end];
             let [a, b, c, seq, ..] = *have else { return Ok(None) };
             let len = u32::from_le_bytes([a, b, c, 0]) as usize;
-            if seq != self.next_seq && !self.framed {
+            if seq != self.next_seq && self.next_frame.is_none() {
                 return Err(FrameError::OutOfOrder);
             }
             if self.joined_len() + len > self.packet_bytes_max {
@@ -245,6 +251,7 @@ impl Inbox {
             let from = self.start + HEADER_BYTES;
             self.start = from + len;
             self.next_seq = seq.wrapping_add(1);
+            let seq = self.next_frame.map_or(seq, |next| next.wrapping_sub(1));
             if len < PIECE_BYTES_MAX && !self.joining {
                 return Ok(Some(Packet { from, len, joined: false, seq }));
             }

@@ -72,6 +72,19 @@ fn a_wrong_sequence_number_is_refused() {
 }
 
 #[test]
+fn packets_in_frames_have_the_number_of_their_last_frame() {
+    let mut inbox = Inbox::new(1000);
+    inbox.is_framed();
+    inbox.push(&framed(7, b"x"));
+    inbox.follow_frame(3);
+    assert_eq!(inbox.next_packet().unwrap().unwrap().seq, 2);
+    // Those of 256 frames begin anew.
+    inbox.push(&framed(0, b"x"));
+    inbox.follow_frame(0);
+    assert_eq!(inbox.next_packet().unwrap().unwrap().seq, 255);
+}
+
+#[test]
 fn replayed_packets_are_renumbered() {
     let cached = [framed(9, b"one"), framed(9, b"three")].concat();
     let mut out = Outbox::new();
