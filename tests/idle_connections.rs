@@ -82,7 +82,9 @@ fn threads_whose_clients_have_gone_serve_others_as_many_as_the_variable_says() {
     assert_eq!(status(&mut watcher, "Threads_created"), created + 1);
     drop(three);
     cached(&mut watcher, 2);
+    // Both end at once: no connection comes.
     watcher.query("SET GLOBAL thread_cache_size = 0").unwrap();
+    assert_eq!(status(&mut watcher, "Threads_cached"), 0);
     drop(some(1));
     cached(&mut watcher, 0);
     drop(some(1));

@@ -232,10 +232,8 @@ fn begin(
     let proxied = may_be_proxied(server, &from);
     let shared = Arc::clone(process);
     let stack = stack_bytes(server);
-    let size = server.globals.number("thread_cache_size");
-    server.threads.set_size(size);
     let serve = move || connection::serve(&shared, session, &socket, proxied);
-    let spawned = process.threads(server).run(stack, size as usize, Box::new(serve));
+    let spawned = process.threads(server).run(stack, Box::new(serve));
     if let Err(error) = spawned {
         let text = format!("Can't create thread to handle new connection: {error}");
         process.log.write(Severity::Error, "MY-010249", &text);

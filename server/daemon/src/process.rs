@@ -112,6 +112,12 @@ impl Host for Process {
         self.log.set_verbosity(level);
     }
 
+    fn trim_threads(&self) {
+        if let Some(threads) = self.threads.get() {
+            threads.trim();
+        }
+    }
+
     fn error_log(&self) -> Vec<ErrorLogRow> {
         self.log.lines()
     }

@@ -1,8 +1,8 @@
 //! Threads of connections: one whose client has gone waits for the next one, as many of them as `thread_cache_size` says.
 //!
 //! 1. A connection goes to a thread that waits, or to a new one: it never waits for a thread. 2. Whoever takes a seat out of the list
-//! fills it, and its thread wakes for that alone; so none is given two connections, and none is forgotten. 3. A thread that has waited
-//! for a moment gives back what it keeps.
+//! fills it, and its thread wakes for that alone; so none is given two connections, and none is forgotten. 3. Never do more of
+//! them wait than the variable says: a lowered one acts at once. 4. A thread that has waited for a moment gives back what it keeps.
 
 use host::thread::spawn_with_stack;
 use std::io;
@@ -82,17 +82,8 @@ impl Threads {
     ///
     /// # Errors
     /// There is no room for another thread.
-    pub fn run(self: &Arc<Self>, stack_bytes: usize, size: usize, job: Job) -> io::Result<()> {
-        let (seat, surplus) = {
-            let mut waiting = self.waiting.lock();
-            let seat = waiting.pop();
-            let keep = size.min(waiting.len());
-            let surplus = waiting.split_off(keep);
-            self.counts.set_cached(waiting.len());
-            (seat, surplus)
-        };
-        surplus.iter().for_each(|seat| seat.fill(Call::End));
-        if let Some(seat) = seat {
+    pub fn run(self: &Arc<Self>, stack_bytes: usize, job: Job) -> io::Result<()> {
+        if let Some(seat) = self.stand_up() {
             seat.fill(Call::Serve(job));
             return Ok(());
         }
@@ -117,6 +108,14 @@ impl Threads {
         }
     }
 
+    /// The seat of a thread that is to be called.
+    fn stand_up(&self) -> Option<Arc<Seat>> {
+        let mut waiting = self.waiting.lock();
+        let seat = waiting.pop();
+        self.counts.set_cached(waiting.len());
+        seat
+    }
+
     fn sit_down(&self, seat: &Arc<Seat>) -> bool {
         let mut waiting = self.waiting.lock();
         let may = waiting.len() < self.counts.size() && !self.ends.load(Ordering::Relaxed);
@@ -127,12 +126,27 @@ impl Threads {
         may
     }
 
+    /// Fewer may wait than before: lets those end that are too many.
+    pub fn trim(&self) {
+        self.keep(self.counts.size());
+    }
+
     /// Lets all that wait end; none waits from now on.
     pub fn end(&self) {
         self.ends.store(true, Ordering::Relaxed);
-        let all = std::mem::take(&mut *self.waiting.lock());
-        self.counts.set_cached(0);
-        all.iter().for_each(|seat| seat.fill(Call::End));
+        self.keep(0);
+    }
+
+    /// Lets all but so many end.
+    fn keep(&self, seats: usize) {
+        let surplus = {
+            let mut waiting = self.waiting.lock();
+            let seats = seats.min(waiting.len());
+            let surplus = waiting.split_off(seats);
+            self.counts.set_cached(waiting.len());
+            surplus
+        };
+        surplus.iter().for_each(|seat| seat.fill(Call::End));
     }
 }
 
@@ -157,7 +171,7 @@ mod tests {
                 }
                 let _ = tell.send(std::thread::current().id());
             });
-            threads.run(STACK_BYTES, counts.size(), job).expect("a thread");
+            threads.run(STACK_BYTES, job).expect("a thread");
         };
         let cached = |n: u64| {
             let until = host::clock::now() + Duration::from_secs(10);
@@ -172,6 +186,15 @@ mod tests {
         run(None);
         assert_eq!(told.recv().expect("it ran"), first);
         cached(1);
+        // None may wait: the one that does ends at once.
+        counts.set_size(0);
+        threads.trim();
+        assert_eq!(counts.cached(), 0);
+        counts.set_size(1);
+        run(None);
+        let (ended, first) = (first, told.recv().expect("it ran"));
+        assert_ne!(first, ended);
+        cached(1);
         // Two at a time: one of them finds no room when it is done.
         let (go, wait) = channel();
         run(Some(wait));
@@ -180,11 +203,11 @@ mod tests {
         cached(1);
         go.send(()).expect("it waits");
         assert_eq!(told.recv().expect("it ran"), first);
-        assert_eq!(counts.created(), 2);
+        assert_eq!(counts.created(), 3);
         threads.end();
-        cached(0);
+        assert_eq!(counts.cached(), 0);
         run(None);
         told.recv().expect("it ran");
-        assert_eq!((counts.created(), counts.cached()), (3, 0));
+        assert_eq!((counts.created(), counts.cached()), (4, 0));
     }
 }

@@ -56,6 +56,8 @@ pub trait Host: Send + Sync {
     }
     /// `log_error_verbosity`.
     fn set_log_verbosity(&self, _level: u8) {}
+    /// Fewer threads of connections may wait than before ([`crate::ThreadCounts::size`]).
+    fn trim_threads(&self) {}
     /// The latest lines of the error log, the oldest first.
     fn error_log(&self) -> Vec<ErrorLogRow> {
         Vec::new()

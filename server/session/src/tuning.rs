@@ -308,6 +308,10 @@ fn set(server: &Server, name: &str, value: &Value) {
         "innodb_fast_shutdown" => server.engine.settings().set_fast_shutdown(n as u8),
         SAMPLE_AGE => size_events(&server.globals),
         "log_error_verbosity" => server.host.set_log_verbosity(n as u8),
+        "thread_cache_size" => {
+            server.threads.set_size(n);
+            server.host.trim_threads();
+        }
         LEVEL => instrument::set_level(level(n), sync::now_ns()),
         _ => {}
     }

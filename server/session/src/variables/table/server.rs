@@ -168,7 +168,7 @@ pub(super) const LIST: &[Variable] = &[
     F("thread_handling", Enum(THREADS), "one-thread-per-connection")
         .only("Each connection has a thread."),
     F("thread_pool_size", Int(1, 1024), "16").ignored("Each connection has a thread."),
-    v("thread_cache_size", Global, Int(0, 16384), "18"),
+    e("thread_cache_size", Global, Int(0, 16384), "18", E::Setting),
     F("thread_stack", Int(131_072, ALL), "1048576"),
     v("tls_ciphersuites", Global, Text, ""),
     v("tls_version", Global, Text, "TLSv1.2,TLSv1.3"),
