@@ -47,6 +47,26 @@ fn sigterm_ends_orderly_and_everything_is_there_after_a_restart() {
 }
 
 #[test]
+fn a_core_file_is_for_who_asks_for_it() {
+    let limits = |server: &Server| {
+        let text = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+        let line = text.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+        let words: Vec<String> = line.split_whitespace().skip(4).map(String::from).collect();
+        (words[0].clone(), words[1].clone())
+    };
+    let folder = TempDir::new();
+    let mut server = Server::start(folder.path());
+    // Less than a page: no file is begun.
+    assert!(limits(&server).0.parse::<u64>().is_ok_and(|bytes| bytes < 4096));
+    assert_eq!(server.sql("SELECT @@core_file"), "0");
+    assert_eq!(server.stop().code(), Some(0));
+    let server = Server::with().option("--core-file").start(folder.path());
+    let (now, most) = limits(&server);
+    assert_eq!(now, most);
+    assert_eq!(server.sql("SELECT @@core_file"), "1");
+}
+
+#[test]
 fn help_and_version_answer_without_a_server() {
     let binary = testkit::server::binary();
     let version = testkit::client::run(std::process::Command::new(&binary).arg("--version"));

@@ -6,6 +6,7 @@
 //! 3. A stop ends every session (what is open is rolled back), then the engine writes everything.
 
 use crate::first;
+use crate::limits;
 use crate::listener::{self, Listener};
 use crate::options::{self, Options};
 use crate::persisted;
@@ -137,6 +138,12 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
     let places = Places::of(options)?;
     process.log.set_verbosity(options.number("log_error_verbosity") as u8);
     log_panics(process);
+    let wants_core = options.number("core_file") != 0;
+    if !limits::allow_core(wants_core) && wants_core {
+        let text = "setrlimit could not change the size of core files to 'infinity'; We may not be able to \
+                    generate a core file on signals";
+        process.log.write(Severity::Warning, "MY-010000", text);
+    }
     for note in &options.notes {
         process.log.write(Severity::Warning, "MY-011068", note);
     }
@@ -158,7 +165,7 @@ fn run(process: &Arc<Process>, options: &Options) -> Result<(), String> {
         let opened = process.log.to_file(&path);
         opened.map_err(|e| format!("cannot open the error log {}: {e}", path.display()))?;
     }
-    raise_file_limit();
+    limits::raise_files();
     let mut listeners = Vec::new();
     if places.networking {
         for address in &places.addresses {
@@ -272,13 +279,6 @@ fn refuse_foreign(datadir: &Path) -> Result<(), String> {
             datadir.display()
         )),
     }
-}
-
-/// Every connection and table is an open file: takes what the system gives without asking for more.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Logs panics. A connection's ends that connection (`connection::serve`); any other thread's ends the server, which

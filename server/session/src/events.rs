@@ -1,7 +1,8 @@
 //! Statements tell what they are while they run, and what they cost when they end.
 
 use crate::core::{Core, Digested, Ended};
-use crate::secrets::hidden;
+use crate::registry::Activity;
+use crate::secrets::{hidden, may_have};
 use instrument::{
     Counter, Depth, Failure, IDLE, INSTRUMENTS, Operation, RecordedText, Wait, WaitObject,
 };
@@ -31,6 +32,25 @@ impl Core {
     pub(crate) fn event_is_of(&mut self, counter: Option<Counter>) {
         self.events.is_of(counter);
         self.entry.is_of(self.events.instrument());
+    }
+
+    /// Shows a text in the process list, without the passwords in it.
+    #[inline]
+    pub(crate) fn show_text(&self, activity: Activity, now_ns: u64, sql: &[u8]) {
+        let entry = &self.entry;
+        let verb = sql.first_chunk::<3>().map(|verb| verb.map(|c| c.to_ascii_lowercase()));
+        // SELECT and the statements that change rows have none.
+        let may_tell = matches!(verb.as_ref(), Some(b"alt" | b"cre" | b"pre" | b"set"));
+        match may_tell.then(|| without_secrets(sql)).flatten() {
+            Some(shown) => entry.publish(activity, now_ns, &shown),
+            None => entry.publish(activity, now_ns, sql),
+        }
+    }
+
+    /// A text of the command that runs is none of a program: if it may tell a password, what the client sent is overwritten
+    /// when the command ends.
+    pub(crate) fn looks_for_secrets(&mut self, text: &[u8]) {
+        self.has_secret |= may_have(text);
     }
 
     /// Adds the wait for the client to what is collected of such.
@@ -178,7 +198,5 @@ impl Core {
 /// A text without the passwords in it; `None`: there are none.
 #[cold]
 pub(crate) fn without_secrets(text: &[u8]) -> Option<Vec<u8>> {
-    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    let may = has(b"identified") || has(b"password");
-    may.then(|| hidden(&String::from_utf8_lossy(text)).into_bytes())
+    may_have(text).then(|| hidden(&String::from_utf8_lossy(text)).into_bytes())
 }

@@ -7,7 +7,6 @@
 
 use crate::core::{Core, DiagnosticsUse, Runner, instruments};
 use crate::errors;
-use crate::events::without_secrets;
 use crate::net::Net;
 use crate::registry::Activity;
 use crate::statement::{self, Parsed};
@@ -22,7 +21,7 @@ impl Core {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::QUERY, now_ns);
         self.statements.shows_other();
-        self.publish_text(now_ns, sql);
+        self.show_text(Activity::Query, now_ns, sql);
         let text = self.env.cached.charsets.statement(sql);
         let sql = text.as_ref();
         // Elsewhere a kept program's literals would have to be converted.
@@ -39,6 +38,7 @@ impl Core {
                     self.env.diagnostics.clear();
                     self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
                     self.events.is_wrong();
+                    self.looks_for_secrets(sql);
                     // A comment alone is a statement that does nothing: what dump tools write for other versions.
                     if error.kind == ErrorKind::Empty && has_comment(&sql[from..]) {
                         return self.send_ok();
@@ -49,15 +49,20 @@ impl Core {
             let (end, more) = (parsed.end, parsed.more);
             if more && !self.protocol.multi_statements {
                 self.env.diagnostics.clear();
+                self.looks_for_secrets(sql);
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.link.status.set(StatusFlags::MORE_RESULTS, more);
             let text = &sql[from..end];
+            if !matches!(parsed.kind.runner, Runner::Executor) {
+                self.looks_for_secrets(text);
+            }
             self.events.from = from;
             self.event_is_of(parsed.kind.counter);
             self.take_digest_of_parsed(text, parsed.digest.take());
             let went_well = self.run_text(parsed, net);
             if !more || !went_well || self.reply.is_closing() {
+                self.looks_for_secrets(&sql[end..]);
                 self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
                 return;
             }
@@ -66,19 +71,6 @@ impl Core {
             self.end_event(now_ns, &sql[..end]);
             self.events.begin(instruments::QUERY, now_ns);
             from = end;
-        }
-    }
-
-    /// Shows a text in the process list, without the passwords in it.
-    #[inline]
-    fn publish_text(&self, now_ns: u64, sql: &[u8]) {
-        let entry = &self.entry;
-        let verb = sql.first_chunk::<3>().map(|verb| verb.map(|c| c.to_ascii_lowercase()));
-        // SELECT and the statements that change rows have none.
-        let may_tell = matches!(verb.as_ref(), Some(b"alt" | b"cre" | b"pre" | b"set"));
-        match may_tell.then(|| without_secrets(sql)).flatten() {
-            Some(shown) => entry.publish(Activity::Query, now_ns, &shown),
-            None => entry.publish(Activity::Query, now_ns, sql),
         }
     }
 

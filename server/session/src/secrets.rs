@@ -10,7 +10,7 @@ use parser::{Kw, SqlMode};
 
 /// A text without the passwords in it.
 pub(crate) fn hidden(text: &str) -> String {
-    if !may_have(text) {
+    if !may_have(text.as_bytes()) {
         return text.to_string();
     }
     let mut lexer = Lexer::new(text.as_bytes(), 0, SqlMode::DEFAULT);
@@ -28,11 +28,10 @@ pub(crate) fn hidden(text: &str) -> String {
     }
 }
 
-fn may_have(text: &str) -> bool {
-    let has = |word: &str| {
-        text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    has("IDENTIFIED") || has("PASSWORD")
+/// Whether there may be a password in a text.
+pub(crate) fn may_have(text: &[u8]) -> bool {
+    let has = |word: &[u8]| text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    has(b"IDENTIFIED") || has(b"PASSWORD")
 }
 
 /// The tokens of the next statement, its end included.
@@ -53,7 +52,7 @@ fn hide(text: &str, part: std::ops::Range<usize>, tokens: &[Token], out: &mut St
     let verb = verb.map_or(Kw::None, |token| token.kw);
     let knows = [Kw::ALTER, Kw::CREATE, Kw::SET, Kw::GRANT, Kw::PREPARE].contains(&verb);
     let mut from = part.start;
-    if knows && may_have(&text[part.clone()]) {
+    if knows && may_have(text[part.clone()].as_bytes()) {
         let mut before = Before::Other;
         for token in tokens {
             let is_secret = match token.kind {

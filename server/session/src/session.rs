@@ -139,6 +139,7 @@ impl Session {
             caches: Caches::default(),
             events: Events::new(),
             parameters: Vec::new(),
+            has_secret: false,
             slot,
             entry,
             describe: kinds::describe,
@@ -382,6 +383,10 @@ impl Session {
             count(Counter::BytesReceived, payload.len() as u64 + 4);
             if core.identity.takes_commands() {
                 core.command(payload, net);
+                if core.has_secret {
+                    core.has_secret = false;
+                    inbox.overwrite(packet);
+                }
             } else if core.identity.may_be_secured() && handshake::is_tls_request(payload) {
                 return Next::Secure;
             } else {

@@ -4,8 +4,8 @@
 //! 2. [`Inbox`] never grows for bytes that have not arrived: a header that announces much only makes room
 //!    as data comes in, and a total above the limit is refused at its header.
 //! 3. Buffers are counted as the session's memory from [`Inbox::keeps`] and [`Outbox::keeps`] on, within a command of the truth.
-//! 4. What clients sent may have a password in it: a buffer is overwritten before it is given back, and a packet of a login as soon
-//!    as it was taken.
+//! 4. What clients sent may have a password in it: a buffer is overwritten before it is given back, and a packet that has one as
+//!    soon as it was taken ([`Inbox::overwrite`]).
 //! 5. Sequence numbers start at zero with each command and must rise by one, in both directions together.
 
 use instrument::Piece;

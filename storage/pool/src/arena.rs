@@ -83,10 +83,12 @@ impl Arena {
         let skip = pages.at.as_ptr().align_offset(HUGE_BYTES);
         // SAFETY: `skip` is below HUGE_BYTES, by which the mapping is longer than the frames.
         let base = unsafe { pages.at.add(skip) };
-        // SAFETY: the range lies inside the mapping; the advice changes no byte of it. A kernel
-        // without huge pages refuses, which costs speed only.
+        // SAFETY: the range lies inside the mapping; neither advice changes a byte of it. A kernel
+        // without huge pages refuses the first, which costs speed only.
         unsafe {
             libc::madvise(base.as_ptr().cast(), pages.bytes - skip, libc::MADV_HUGEPAGE);
+            // What a core file of a server with much memory is not wanted for.
+            libc::madvise(base.as_ptr().cast(), pages.bytes - skip, libc::MADV_DONTDUMP);
         }
         let header_bytes = frames as usize * size_of::<Frame>();
         let writable = libc::PROT_READ | libc::PROT_WRITE;

@@ -7,6 +7,7 @@
 use super::transaction::Transaction;
 use super::transaction_events::TransactionEvents;
 use crate::env::Env;
+use crate::secrets::may_have;
 use instrument::{
     Counter, Depth, DigestKey, DigestPlace, DigestRow, EventSums, Failure, Kept, OwnTransaction,
     Plain, Plan, PreparedRow, Recorded, RecordedText, STATEMENTS, SessionDigests, SessionHistory,
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use stdx::Ordering;
 use sync::{HISTORY, SessionSlot};
 
-/// Texts without a program whose digests are remembered, and how long they are at most.
+/// Texts without a program whose digests are remembered, and how long they are at most; none that may tell a password.
 const TEXTS_MAX: usize = 64;
 const TEXT_BYTES_MAX: usize = 512;
 
@@ -227,7 +228,7 @@ impl Events {
         }
         let mut new = Digested::of(make().map(Arc::new));
         self.digest = Some(new.place_in(digests, schema.as_ref()));
-        if text.len() <= TEXT_BYTES_MAX {
+        if text.len() <= TEXT_BYTES_MAX && !may_have(text) {
             if texts.len() >= TEXTS_MAX {
                 texts.clear();
             }

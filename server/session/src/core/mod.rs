@@ -60,6 +60,8 @@ pub(crate) struct Core {
     pub parameters: Vec<OwnedDatum>,
     /// What its statements cost.
     pub events: Events,
+    /// What the client sent for the command that runs may tell a password.
+    pub has_secret: bool,
     /// The session's slot in the registry.
     pub slot: usize,
     /// What the registry shows of it.

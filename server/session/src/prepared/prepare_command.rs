@@ -18,7 +18,8 @@ impl Core {
         count(Counter::ComStmtPrepare, 1);
         let now_ns = sync::now_ns();
         self.statements.shows_other();
-        self.entry.publish(Activity::Prepare, now_ns, sql);
+        self.show_text(Activity::Prepare, now_ns, sql);
+        self.looks_for_secrets(sql);
         let text = self.env.cached.charsets.statement(sql);
         match self.make(text.as_ref()) {
             Ok(one) => self.announce(one, now_ns),

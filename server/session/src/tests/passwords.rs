@@ -68,6 +68,28 @@ fn what_is_cached_of_a_password_ends_with_flush_privileges_and_another_password(
     assert!(is_cached(&server, b"other") && !is_cached(&server, b"secret"));
 }
 
+#[test]
+fn what_tells_a_password_is_overwritten_when_its_command_ends() {
+    let server = server();
+    let mut root = Client::root(&server);
+    let mut leaves = |command: u8, sql: &str, word: &[u8]| {
+        root.command(&[&[command][..], sql.as_bytes()].concat());
+        root.session.space().windows(word.len()).any(|part| part == word)
+    };
+    for (command, sql) in [
+        (3, "CREATE USER u IDENTIFIED BY 'hunter'"),
+        (3, "SET PASSWORD FOR u = 'hunter'"),
+        (3, "PREPARE s FROM 'ALTER USER u IDENTIFIED BY \"hunter\"'"),
+        (3, "ALTER USER u IDENTIFIED BY 'hunter' nonsense"),
+        (3, "DO 1; ALTER USER u IDENTIFIED BY 'hunter'"),
+        (3, "SELECT nosuch; ALTER USER u IDENTIFIED BY 'hunter'"),
+        (0x16, "ALTER USER u IDENTIFIED BY 'hunter'"),
+    ] {
+        assert!(!leaves(command, sql, b"hunter"), "{sql}");
+    }
+    assert!(leaves(3, "SELECT 'what is no secret stays until something else comes'", b"no secret"));
+}
+
 /// COM_CHANGE_USER of a client that waits for a challenge; what its answer is answered.
 fn becomes(client: &mut Client, user: &str, password: &[u8]) -> Vec<Vec<u8>> {
     let body = [&b"\x11"[..], user.as_bytes(), b"\0\0\0\x2D\0caching_sha2_password\0"].concat();

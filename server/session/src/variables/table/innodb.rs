@@ -29,7 +29,8 @@ pub(super) const LIST: &[Variable] = &[
     e("innodb_buffer_pool_dump_now", Global, Bool, "OFF", E::Engine),
     e("innodb_buffer_pool_dump_pct", Global, Int(1, 100), "25", E::Setting),
     e("innodb_buffer_pool_filename", Global, Text, "ib_buffer_pool", E::Engine),
-    v("innodb_buffer_pool_in_core_file", Global, Bool, "OFF").ignored("No core file is written."),
+    v("innodb_buffer_pool_in_core_file", Global, Bool, "OFF")
+        .ignored("A core file never has the buffer pool."),
     // 0: as many as the size suggests; shown as what it came to.
     F("innodb_buffer_pool_instances", Int(0, 64), "0"),
     e("innodb_buffer_pool_load_abort", Global, Bool, "OFF", E::Engine),

@@ -32,7 +32,7 @@ pub(super) const LIST: &[Variable] = &[
     F("bind_address", Text, "127.0.0.1"),
     v("check_proxy_users", Global, Bool, "OFF").only("There are no proxied accounts."),
     v("connect_timeout", Global, Int(2, YEAR), "10"),
-    F("core_file", Bool, "OFF").only("No core file is written."),
+    F("core_file", Bool, "OFF"),
     F("datadir", Text, "./limpid-data/"),
     v("default_authentication_plugin", Global, Text, "caching_sha2_password")
         .only("New passwords are kept for caching_sha2_password."),
