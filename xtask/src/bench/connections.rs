@@ -2,19 +2,24 @@
 //!
 //! 1. Beside Limpid runs, with `--null`, a server that does nothing (`testkit::null`), as a process of its own: what it takes is the
 //! machine's and the client's share. It is looked at first: so many instructions and system calls a query, else its figures mean
-//! nothing. 2. All servers take turns in each round.
+//! nothing. 2. All servers take turns in each round. 3. Gate: at least [`SHARE_MIN`] of the null server's queries with
+//! [`GATE_CLIENTS`], as the median of the shares of [`GATE_ROUNDS`] rounds at least. It fails when everything has been measured.
 
 use super::target::{Own, Target};
 use super::{Settings, connects, median};
 use crate::shell;
 use crate::test::cargo;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use testkit::raw::RawClient;
 
-/// Clients at a time.
+/// Clients at a time, where nobody says how many.
 const CLIENTS: [u32; 5] = [1, 8, 64, 256, 1024];
+const GATE_CLIENTS: RangeInclusive<u32> = 8..=1024;
+const GATE_ROUNDS: u32 = 5;
+const SHARE_MIN: f64 = 0.8;
 /// Connections that are idle.
 const IDLE: usize = 10_000;
 /// After that time an idle one has given back what it does not need.
@@ -166,30 +171,48 @@ fn load(target: &Target, clients: u32, settings: &Settings) -> Result<Load, Stri
     Ok(Load { qps: queries / seconds, p99_ms, cpu_us: cpu * 1e6 / queries })
 }
 
-fn loads(targets: &[Target], settings: &Settings) -> Result<(), String> {
-    println!(
-        "\npoint selects as text, medians of {} rounds of {} s",
-        settings.rounds, settings.seconds
-    );
-    println!("clients  server        QPS   p99 ms  server CPU us/query");
-    for clients in CLIENTS {
+/// The share of the null server's queries, round by round.
+fn share(runs: &[Load], null: &[Load]) -> f64 {
+    let shares: Vec<f64> = runs.iter().zip(null).map(|(run, null)| run.qps / null.qps).collect();
+    median(&shares, |share| *share)
+}
+
+/// What a share of ours is below the gate, if it is.
+fn below(clients: u32, share: f64) -> Option<String> {
+    let fails = GATE_CLIENTS.contains(&clients) && (share.is_nan() || share < SHARE_MIN);
+    fails.then(|| format!("{clients} clients {share:.2}"))
+}
+
+/// Loads all servers, of which the last one may be `null`; the shares that are below the gate.
+fn loads(targets: &[Target], null: bool, settings: &Settings) -> Result<Vec<String>, String> {
+    let rounds = if null { settings.rounds.max(GATE_ROUNDS) } else { settings.rounds };
+    println!("\npoint selects as text, medians of {rounds} rounds of {} s", settings.seconds);
+    println!("clients  server        QPS   p99 ms  server CPU us/query  share of null");
+    let mut failed = Vec::new();
+    let clients: &[u32] = if settings.clients.is_empty() { &CLIENTS } else { &settings.clients };
+    for &clients in clients {
         let mut runs: Vec<Vec<Load>> = targets.iter().map(|_| Vec::new()).collect();
-        for _ in 0..settings.rounds {
+        for _ in 0..rounds {
             for (target, runs) in targets.iter().zip(&mut runs) {
                 runs.push(load(target, clients, settings)?);
             }
         }
+        let of_null = runs.last().filter(|_| null);
         for (target, runs) in targets.iter().zip(&runs) {
+            let share = of_null.map(|null| share(runs, null));
             println!(
-                "{clients:>7}  {:<8} {:>8.0} {:>8.2} {:>10.2}",
+                "{clients:>7}  {:<8} {:>8.0} {:>8.2} {:>10.2} {:>23}",
                 target.name,
                 median(runs, |run| run.qps),
                 median(runs, |run| run.p99_ms),
                 median(runs, |run| run.cpu_us),
+                share.map_or("-".into(), |share| format!("{share:.2}")),
             );
+            let share = share.filter(|_| target.is_own);
+            failed.extend(share.and_then(|share| below(clients, share)));
         }
     }
-    Ok(())
+    Ok(failed)
 }
 
 /// What connections keep: those that were only made, those that have run a statement, and the same when they have been idle.
@@ -244,8 +267,9 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     };
     targets.extend(null.as_ref().map(Null::target));
     let wanted = |part: &str| settings.only.as_ref().is_none_or(|only| only == part);
+    let mut failed = Vec::new();
     if wanted("load") {
-        loads(&targets, settings)?;
+        failed = loads(&targets, null.is_some(), settings)?;
     }
     if wanted("connects") {
         connects::run(&targets, settings)?;
@@ -254,5 +278,28 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     if wanted("memory") {
         memory(&targets)?;
     }
-    Ok(())
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "GATE FAILED: share of the null server, at least {SHARE_MIN:.2}: {}",
+            failed.join("; ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_the_median_of_its_rounds_and_gated_where_there_are_many_clients() {
+        let loads = |qps: [f64; 5]| qps.map(|qps| Load { qps, p99_ms: 0.0, cpu_us: 0.0 });
+        let null = loads([100.0, 200.0, 100.0, 100.0, 50.0]);
+        // A slow round of both is no share of its own.
+        assert_eq!(share(&loads([81.0, 160.0, 10.0, 90.0, 41.0]), &null), 0.81);
+        assert_eq!(below(8, 0.8), None);
+        assert_eq!(below(64, 0.794), Some("64 clients 0.79".into()));
+        assert!(below(1024, f64::NAN).is_some());
+        assert_eq!((below(1, 0.5), below(4096, 0.5)), (None, None));
+    }
 }

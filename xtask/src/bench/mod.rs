@@ -31,7 +31,8 @@ const USAGE: &str = "\
 usage: cargo xtask bench NAME [options]
 
   point-select      warm point selects, prepared and text
-  connections       1 to 1,024 clients, memory of 10,000 idle ones, connections per second with TLS and without; --null: beside a server that does nothing
+  connections       1 to 1,024 clients (or --clients), memory of 10,000 idle ones, connections per second with TLS and without;
+                    --null: beside a server that does nothing, of whose queries 8 to 1,024 clients must get 0.80
   larger-than-pool  point selects over 5 times the pool (start the peer with a pool of 128 MB)
   recovery          redo of 256 MB and 1 GB: time to the first query, to the end, cost per byte
   sysbench          every workload: transactions, p95, server CPU, bytes and fsyncs per transaction
@@ -42,7 +43,8 @@ usage: cargo xtask bench NAME [options]
   breadth           35 everyday statements: processor time beside the peer's, answers compared
   tpch              TPC-H at scale 0.1: 22 answers compared with the peer's, total time
 
-options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD] [--null]";
+options: [--peer DSN]... [--threads N] [--seconds N] [--rounds N] [--only PART_OF_A_WORKLOAD] [--null]
+         [--clients N]...";
 
 /// What the command line says.
 struct Settings {
@@ -54,6 +56,8 @@ struct Settings {
     only: Option<String>,
     /// A server that does nothing takes part.
     null: bool,
+    /// Clients at a time, for `connections`; empty: the usual ones.
+    clients: Vec<u32>,
 }
 
 impl Settings {
@@ -95,8 +99,15 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn settings(arguments: &[String]) -> Result<Settings, String> {
-    let mut settings =
-        Settings { peers: Vec::new(), threads: 8, seconds: 5, rounds: 4, only: None, null: false };
+    let mut settings = Settings {
+        peers: Vec::new(),
+        threads: 8,
+        seconds: 5,
+        rounds: 4,
+        only: None,
+        null: false,
+        clients: Vec::new(),
+    };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
         if option == "--null" {
@@ -111,6 +122,7 @@ fn settings(arguments: &[String]) -> Result<Settings, String> {
             "--threads" => settings.threads = number()?,
             "--seconds" => settings.seconds = number()?,
             "--rounds" => settings.rounds = number()?,
+            "--clients" => settings.clients.push(number()?),
             _ => return Err(USAGE.into()),
         }
     }
