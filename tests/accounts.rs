@@ -43,6 +43,38 @@ fn as_user(server: &Server, user: &str) -> TextClient {
     TextClient::connect(&peer)
 }
 
+/// As MySQL's manual says it: of views and tables that one has some privilege of.
+#[test]
+fn the_tables_of_views_are_told_to_who_may_see_both() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (a INT)",
+        "CREATE TABLE u (x INT)",
+        "CREATE VIEW v AS WITH u AS (SELECT x FROM u) SELECT a, (SELECT MAX(x) FROM d.u) m FROM t JOIN u ON a = x",
+        "CREATE VIEW w AS SELECT v.a FROM v JOIN information_schema.tables s",
+        "CREATE USER one, other",
+        "GRANT SELECT ON d.v TO one, other",
+        "GRANT INSERT (a) ON d.t TO one",
+        "GRANT UPDATE ON d.w TO other",
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    let told = |client: &mut TextClient| -> Vec<String> {
+        let sql = "SELECT CONCAT(VIEW_NAME, ': ', TABLE_SCHEMA, '.', TABLE_NAME)
+                   FROM information_schema.VIEW_TABLE_USAGE WHERE VIEW_SCHEMA = 'd' ORDER BY 1";
+        let rows = client.query(sql).unwrap().rows.into_iter();
+        rows.map(|row| String::from_utf8(row[0].clone().unwrap()).unwrap()).collect()
+    };
+    let of_w = ["w: d.v", "w: information_schema.tables"];
+    assert_eq!(told(&mut root), [&["v: d.t", "v: d.u"][..], &of_w].concat());
+    assert_eq!(told(&mut as_user(&server, "one")), ["v: d.t"]);
+    assert_eq!(told(&mut as_user(&server, "other")), of_w);
+}
+
 #[test]
 fn programs_that_are_kept_obey_what_is_revoked() {
     let temp = TempDir::new();

@@ -13,6 +13,7 @@ pub(crate) mod innodb;
 mod keys;
 mod metrics;
 pub(crate) mod server;
+mod usage;
 
 use crate::grants;
 use catalog::{Changes, MadeRows, ReadContext, TableDef, VirtualTable};
@@ -71,6 +72,7 @@ const FILLS: &[(&str, Fill)] = &[
     ("USER_ATTRIBUTES", grants::user_attributes),
     ("USER_PRIVILEGES", grants::user_privileges),
     ("VIEWS", dictionary::views),
+    ("VIEW_TABLE_USAGE", usage::view_tables),
 ];
 
 /// Tables of MySQL whose rows would say something that this server does not say yet: nobody finds them,
