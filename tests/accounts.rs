@@ -43,6 +43,28 @@ fn as_user(server: &Server, user: &str) -> TextClient {
     TextClient::connect(&peer)
 }
 
+#[test]
+fn privileges_of_the_server_are_no_schema_s_to_hand_on() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE USER one, other",
+        "GRANT SELECT ON d.* TO one WITH GRANT OPTION",
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    let mut one = as_user(&server, "one");
+    assert_eq!(one.code("GRANT SELECT ON d.* TO other"), 0);
+    assert_eq!(one.code("GRANT INSERT ON d.* TO other"), 1044);
+    let of_server = "GRANT SELECT, RELOAD ON d.* TO other";
+    assert_eq!(one.code(of_server), 1045);
+    assert_eq!(root.code(of_server), 1221);
+    root.query("GRANT RELOAD ON *.* TO one").unwrap();
+    assert_eq!(as_user(&server, "one").code(of_server), 1221);
+}
+
 /// As MySQL's manual says it: of views and tables that one has some privilege of.
 #[test]
 fn the_tables_of_views_are_told_to_who_may_see_both() {

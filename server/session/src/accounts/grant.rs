@@ -295,7 +295,14 @@ impl Core {
             Level::Schema(schema) if is_information_schema(schema) => {
                 Err(rights.denied_schema("information_schema").into())
             }
-            Level::Schema(schema) => Ok(rights.check_schemas(schema, requested)?),
+            Level::Schema(schema) => {
+                // What no schema can have one has of all of them, or not at all.
+                let of_server = requested & !(Privileges::OF_SCHEMA | Privileges::GRANT);
+                match rights.global().has(of_server) {
+                    true => Ok(rights.check_schemas(schema, requested & !of_server)?),
+                    false => Err(self.denied_with_password()),
+                }
+            }
             Level::Table((schema, _)) if is_information_schema(schema) => {
                 Err(rights.denied_schema("information_schema").into())
             }
