@@ -184,7 +184,8 @@ impl In<'_> {
     }
 
     fn name(&mut self) -> Read<AccountName> {
-        Ok(AccountName { user: self.text()?, host: self.text()? })
+        let (user, host) = (self.text()?, self.text()?);
+        Ok(AccountName::new(&user, &host))
     }
 
     fn privileges(&mut self) -> Read<Privileges> {
@@ -325,6 +326,13 @@ mod tests {
         assert_eq!(decode(&encode(&account)), Ok(account));
         let plain = Account::new(AccountName::new("root", "localhost"), "p");
         assert_eq!(decode(&encode(&plain)), Ok(plain));
+    }
+
+    #[test]
+    fn hosts_are_read_in_small_letters() {
+        let name = AccountName { user: "U".into(), host: "Host.Example".into() };
+        let read = decode(&encode(&Account::new(name, "p"))).map(|account| account.name);
+        assert_eq!(read, Ok(AccountName { user: "U".into(), host: "host.example".into() }));
     }
 
     #[test]

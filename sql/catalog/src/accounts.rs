@@ -29,6 +29,9 @@ const UNDER_LATCH: u64 = 1 << 63;
 /// The number that no table has.
 pub(crate) const NO_TABLE: u64 = 0;
 
+/// Each account gets the number behind the largest, so that none comes near this one.
+const NUMBER_MAX: u64 = u64::MAX >> 1;
+
 /// Under which number each account is stored.
 type Numbers = BTreeMap<AccountName, u64>;
 
@@ -186,8 +189,11 @@ impl Catalog {
         let mut found: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         self.each_row_of(System::Statistics, &[Datum::UInt(NO_TABLE)], |c, row| {
             let name = c.column_text(System::Statistics, row, 1)?;
-            let number = name.strip_prefix("account ").and_then(|n| n.parse().ok());
+            let number = name.strip_prefix("account ").and_then(|n| n.parse::<u64>().ok());
             let Some(number) = number else { return Ok(()) };
+            if number > NUMBER_MAX {
+                return Err(crate::dictionary::bad(&name, "a number that no account gets"));
+            }
             let body = c.column(System::Statistics, row, 3)?;
             found.entry(number).or_default().extend(body.as_bytes().unwrap_or_default());
             Ok(())
@@ -197,7 +203,7 @@ impl Catalog {
         for (number, bytes) in found {
             let bad = |what| crate::dictionary::bad(&name_of(number), what);
             let account = stored::decode(&bytes).map_err(bad)?;
-            // Else it would come back at the start after it was dropped.
+            // Else it would come back at the start after it was dropped. Hosts are in small letters here.
             if numbers.insert(account.name.clone(), number).is_some() {
                 return Err(bad("another account has its name"));
             }
