@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tls::{Context, Secured, Settings, TlsError, certificates};
 
 const CA: &str = "ssl_ca";
+const CRL: &str = "ssl_crl";
 const CERT: &str = "ssl_cert";
 const KEY: &str = "ssl_key";
 /// The depth of a chain of certificates, which is not limited.
@@ -26,8 +27,10 @@ impl Server {
     fn tls_settings(&self) -> Settings {
         let folder = PathBuf::from(text(self, "datadir"));
         let file = |name| folder.join(text(self, name));
+        let given = |name| (!text(self, name).is_empty()).then(|| file(name));
         Settings {
-            ca: (!text(self, CA).is_empty()).then(|| file(CA)),
+            ca: given(CA),
+            crl: given(CRL),
             cert: file(CERT),
             key: file(KEY),
             versions: text(self, "tls_version"),
@@ -178,7 +181,7 @@ fn current(settings: Option<&Settings>, folder: &str) -> Vec<(&'static str, Stri
         ("Current_tls_cert", file(settings.map(|s| &s.cert))),
         ("Current_tls_cipher", of(|s| &s.ciphers)),
         ("Current_tls_ciphersuites", of(|s| &s.suites)),
-        ("Current_tls_crl", String::new()),
+        ("Current_tls_crl", file(settings.and_then(|s| s.crl.as_ref()))),
         ("Current_tls_crlpath", String::new()),
         ("Current_tls_key", file(settings.map(|s| &s.key))),
         ("Current_tls_version", of(|s| &s.versions)),

@@ -4,7 +4,7 @@ use crate::names::{chosen, of_suite, versions};
 use crate::{Settings, TlsError, der};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::{Error as PemError, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ProtocolVersion, RootCertStore, ServerConfig};
 use std::path::Path;
@@ -28,14 +28,18 @@ pub struct Context {
     pub ciphers: String,
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let found =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+/// All of a kind that a file has, which must be some.
+fn all<T: PemObject>(path: &Path, what: &'static str) -> Result<Vec<T>, TlsError> {
+    let found = T::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
         Err(PemError::Io(error)) => Err(TlsError::File(path.into(), error)),
-        _ => Err(TlsError::Empty(path.into(), "certificate")),
+        _ => Err(TlsError::Empty(path.into(), what)),
     }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    all(path, "certificate")
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
@@ -73,11 +77,17 @@ impl Context {
                 for certificate in certificates(ca)? {
                     roots.add(certificate)?;
                 }
-                let verifier =
+                let mut verifier =
                     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-                        .allow_unauthenticated()
-                        .build()
-                        .map_err(|error| TlsError::Refused(error.to_string()))?;
+                        .allow_unauthenticated();
+                if let Some(crl) = &settings.crl {
+                    let lists: Vec<CertificateRevocationListDer<'static>> =
+                        all(crl, "list of revoked certificates")?;
+                    // As OpenSSL: an authority without a list that holds lets nobody in.
+                    verifier = verifier.with_crls(lists).enforce_revocation_expiration();
+                }
+                let verifier =
+                    verifier.build().map_err(|error| TlsError::Refused(error.to_string()))?;
                 builder.with_client_cert_verifier(verifier)
             }
         };

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub struct Settings {
     /// `ssl_ca`: who signs clients' certificates; none: no certificate is asked for.
     pub ca: Option<PathBuf>,
+    /// `ssl_crl`: which clients' certificates are revoked; none: nobody looks.
+    pub crl: Option<PathBuf>,
     /// `ssl_cert`: the server's certificate, and those between it and its authority.
     pub cert: PathBuf,
     /// `ssl_key`: its key.

@@ -3,6 +3,11 @@
 // Tests panic to fail.
 #![allow(clippy::unwrap_used)]
 
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, SupportedProtocolVersion, version};
@@ -204,6 +209,91 @@ fn certificates_of_another_authority_are_refused_on_both_sides() {
         let stranger = client(&folder.0, Some(&other.0), &[version]);
         let refused = Line::new(&stranger, &context).carry().unwrap_err();
         assert!(refused.starts_with("server: invalid peer certificate"), "{refused}");
+    }
+}
+
+/// An authority in a folder, with a client's certificate by it.
+struct Authority {
+    folder: PathBuf,
+    params: CertificateParams,
+    key: KeyPair,
+}
+
+impl Authority {
+    const SERIAL: u64 = 77;
+
+    fn new(folder: &Path) -> Authority {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "who revokes");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate().unwrap();
+        let made = Authority { folder: folder.into(), params, key };
+        made.write("ca.pem", &made.params.self_signed(&made.key).unwrap().pem());
+        let mut client = CertificateParams::default();
+        client.serial_number = Some(SerialNumber::from(Authority::SERIAL));
+        client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().unwrap();
+        made.write("client-cert.pem", &client.signed_by(&key, &made.issuer()).unwrap().pem());
+        made.write("client-key.pem", &key.serialize_pem());
+        made
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.join(name), text).unwrap();
+    }
+
+    fn issuer(&self) -> Issuer<'_, &KeyPair> {
+        Issuer::from_params(&self.params, &self.key)
+    }
+
+    /// A list of these serial numbers.
+    fn revoke(&self, serials: &[u64], until_year: i32) {
+        let revoked = |serial: &u64| RevokedCertParams {
+            serial_number: SerialNumber::from(*serial),
+            revocation_time: date_time_ymd(2021, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let list = CertificateRevocationListParams {
+            this_update: date_time_ymd(2020, 1, 1),
+            next_update: date_time_ymd(until_year, 1, 1),
+            crl_number: SerialNumber::from(1_u64),
+            issuing_distribution_point: None,
+            revoked_certs: serials.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        self.write("crl.pem", &list.signed_by(&self.issuer()).unwrap().pem().unwrap());
+    }
+}
+
+#[test]
+fn revoked_certificates_are_refused() {
+    let (folder, own) = (Folder::new("revokes"), Folder::new("revoked"));
+    let authority = Authority::new(&own.0);
+    let settings = Settings {
+        ca: Some(own.0.join("ca.pem")),
+        crl: Some(own.0.join("crl.pem")),
+        ..folder.settings()
+    };
+    let lacks = || Context::load(&settings).unwrap_err().to_string();
+    assert!(lacks().contains("crl.pem"), "{}", lacks());
+    authority.write("crl.pem", "nothing");
+    assert!(lacks().ends_with("crl.pem has no list of revoked certificates"), "{}", lacks());
+    for version in BOTH {
+        let shown = client(&folder.0, Some(&own.0), &[version]);
+        let refused = || {
+            let context = Context::load(&settings).unwrap().unwrap();
+            // Who shows none is let in.
+            Line::shaken(&client(&folder.0, None, &[version]), &context);
+            Line::new(&shown, &context).carry().err().map(|error| error.to_ascii_lowercase())
+        };
+        authority.revoke(&[Authority::SERIAL + 1], 2100);
+        assert_eq!(refused(), None);
+        authority.revoke(&[Authority::SERIAL], 2100);
+        assert!(refused().is_some_and(|why| why.contains("revoked")), "{:?}", refused());
+        authority.revoke(&[], 2021);
+        assert!(refused().is_some_and(|why| why.contains("expired")), "{:?}", refused());
     }
 }
 

@@ -15,7 +15,7 @@ const NO_EVENTS: &str = "There are no events.";
 const NO_MYISAM: &str = "There are no MyISAM tables.";
 const NO_DELAYED: &str = "There is no delayed INSERT.";
 const ONE_AUTHORITY_FILE: &str = "Authorities are read from one file (ssl_ca).";
-const NO_REVOCATION: &str = "Lists of revoked certificates are not read.";
+const ONE_REVOCATION_FILE: &str = "Lists of revoked certificates are read from one file (ssl_crl).";
 const NO_VALIDATION: &str =
     "A server whose certificate cannot be used starts without TLS and says so.";
 const NO_FULLTEXT: &str = "There are no full-text indexes.";
@@ -141,8 +141,7 @@ pub(super) const LIST: &[Variable] = &[
     v("sql_log_bin", Session, Bool, "ON").ignored(NOT_LOGGED),
     v("sql_slave_skip_counter", Global, Int(0, U32), "0").ignored(NO_REPLICATION),
     v("ssl_capath", Global, Text, "").only(ONE_AUTHORITY_FILE),
-    v("ssl_crl", Global, Text, "").only(NO_REVOCATION),
-    v("ssl_crlpath", Global, Text, "").only(NO_REVOCATION),
+    v("ssl_crlpath", Global, Text, "").only(ONE_REVOCATION_FILE),
     v("stored_program_cache", Global, Int(16, 524_288), "256").ignored(NO_PROGRAMS),
     v("stored_program_definition_cache", Global, Int(256, 524_288), "256").ignored(NO_PROGRAMS),
     v("sync_binlog", Global, Int(0, U32), "1").only(NO_BINLOG),

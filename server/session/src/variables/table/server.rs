@@ -158,6 +158,7 @@ pub(super) const LIST: &[Variable] = &[
     v("ssl_ca", Global, Text, ""),
     v("ssl_cert", Global, Text, ""),
     v("ssl_cipher", Global, Text, ""),
+    v("ssl_crl", Global, Text, ""),
     v("ssl_key", Global, Text, ""),
     F("socket", Text, ""),
     e("super_read_only", Global, Bool, "OFF", E::Access),
