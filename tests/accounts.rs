@@ -65,6 +65,45 @@ fn privileges_of_the_server_are_no_schema_s_to_hand_on() {
     assert_eq!(as_user(&server, "one").code(of_server), 1221);
 }
 
+/// As MySQL's manual says it: some privilege for each column that is selected, SELECT for those used elsewhere.
+#[test]
+fn who_makes_a_view_may_do_something_with_what_it_shows() {
+    let temp = TempDir::new();
+    let server = Server::start(temp.path());
+    let mut root = TextClient::connect(server.socket());
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT, b INT)",
+        "CREATE USER one, other",
+        "GRANT CREATE VIEW ON d.* TO one, other",
+        "GRANT INSERT ON d.t TO one",
+        "GRANT UPDATE (b) ON d.t TO other",
+    ] {
+        root.query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+    let (mut one, mut other) = (as_user(&server, "one"), as_user(&server, "other"));
+    for (sql, by_one, by_other) in [
+        ("SELECT 1 FROM d.t", 0, 0),
+        ("SELECT b FROM d.t", 0, 0),
+        ("SELECT a FROM d.t", 0, 1143),
+        ("SELECT * FROM d.t UNION SELECT b, b FROM d.t", 0, 1142),
+        ("SELECT b FROM d.t WHERE b = 1", 1143, 1143),
+        ("SELECT b + 1 FROM d.t", 1143, 1143),
+        ("SELECT (SELECT MAX(b) FROM d.t) m", 1143, 1143),
+    ] {
+        for (client, code) in [(&mut one, by_one), (&mut other, by_other)] {
+            root.query("DROP VIEW IF EXISTS d.v").unwrap();
+            assert_eq!(client.code(&format!("CREATE VIEW d.v AS {sql}")), code, "{sql}");
+        }
+    }
+    // To make one is not to read it.
+    assert_eq!(one.code("CREATE VIEW d.w AS SELECT a FROM d.t"), 0);
+    root.query("GRANT SELECT ON d.w TO one").unwrap();
+    assert_eq!(one.code("SELECT * FROM d.w"), 1356);
+    root.query("REVOKE INSERT ON d.t FROM one").unwrap();
+    assert_eq!(one.code("CREATE VIEW d.x AS SELECT 1 FROM d.t"), 1142);
+}
+
 /// As MySQL's manual says it: of views and tables that one has some privilege of.
 #[test]
 fn the_tables_of_views_are_told_to_who_may_see_both() {

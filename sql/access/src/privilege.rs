@@ -93,6 +93,9 @@ impl Privileges {
     /// What can be granted of a column.
     pub const OF_COLUMN: Privileges =
         Privileges(Self::SELECT.0 | Self::INSERT.0 | Self::UPDATE.0 | Self::REFERENCES.0);
+    /// Any of these, of a table and of a column, lets one make a view that shows it; to read that takes SELECT.
+    pub const OF_SHOWN: Privileges =
+        Privileges(Self::SELECT.0 | Self::INSERT.0 | Self::UPDATE.0 | Self::DELETE.0);
     /// What ALL means for a stored program.
     pub const OF_ROUTINE: Privileges = Privileges(Self::EXECUTE.0 | Self::ALTER_ROUTINE.0);
 

@@ -174,6 +174,7 @@ impl Context<'_> {
             read_mode: mdl::Mode::SR,
             write_mode: mdl::Mode::SW,
             makes_view: false,
+            in_select_list: false,
             variables: self.env,
             assigned: Vec::new(),
             tables: self.tables,

@@ -81,6 +81,8 @@ pub struct PlanContext<'a> {
     pub write_mode: mdl::Mode,
     /// The query is that of a view that is made.
     pub makes_view: bool,
+    /// What is resolved is no more than a column, in the select list of the statement's own query.
+    pub in_select_list: bool,
     /// EXPLAIN: outer references are noted (1276).
     pub explains: bool,
     /// FROM has something in it, as far as the statement has been resolved: stored, virtual or derived.

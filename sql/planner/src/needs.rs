@@ -1,7 +1,8 @@
 //! What a statement needs is checked where its names are found, and written down for its program.
 //!
 //! 1. A table is asked for before it is opened: who may not see it does not learn whether it is there. 2. Inside of a view the
-//! rights of its definer count, unless it says INVOKER; what is missing there is the view's fault (1356).
+//! rights of its definer count, unless it says INVOKER; what is missing there is the view's fault (1356). 3. Who makes a view needs to
+//! read what its query looks at; of what it only shows any privilege will do ([`Privileges::OF_SHOWN`]).
 
 use crate::PlanContext;
 use crate::error::PlanError;
@@ -56,6 +57,13 @@ impl PlanContext<'_> {
         if (schema == INFORMATION_SCHEMA && !server) || table.starts_with('#') {
             return Ok(None);
         }
+        let rights = self.rights;
+        let shown = || rights.of_table(schema, table) | rights.of_columns(schema, table);
+        let is_shown = self.makes_view && definer.is_none() && !server;
+        let privileges = match is_shown && shown().has_any(Privileges::OF_SHOWN) {
+            true => Privileges::NONE,
+            false => privileges,
+        };
         let need = Need {
             definer: definer.cloned(),
             schema: if server { String::new() } else { schema.to_string() },
@@ -66,7 +74,7 @@ impl PlanContext<'_> {
             locks: false,
         };
         let checked = need.check(self.rights_of(&need)?.as_ref());
-        checked.map_err(|denied| self.any_of_view(denied, true))?;
+        checked.map_err(|denied| if is_shown { self.any_of_table(denied) } else { denied })?;
         self.needs.push(need);
         Ok((!server).then_some(self.needs.len() - 1))
     }
@@ -150,9 +158,14 @@ impl PlanContext<'_> {
         if need.columns.iter().find(known).is_some() {
             return Ok(());
         }
+        let is_shown = self.makes_view && self.in_select_list && need.definer.is_none();
+        let of_column = || self.rights.of_column(&need.schema, &need.table, name);
+        if is_shown && of_column().has_any(Privileges::OF_SHOWN) {
+            return Ok(());
+        }
         let column = ColumnNeed { name: name.to_string(), privileges, by_star };
         let checked = need.check_column(self.rights_of(need)?.as_ref(), &column);
-        checked.map_err(|denied| self.any_of_view(denied, false))?;
+        checked.map_err(|denied| if is_shown { any_of_column(denied) } else { denied })?;
         self.needs[at].columns.push(column);
         Ok(())
     }
@@ -166,19 +179,12 @@ impl PlanContext<'_> {
         need.check_column(rights.as_ref(), &column).err().map(SqlError::from)
     }
 
-    /// Who makes a view of a table needs any privilege of it, says MySQL; it asks for SELECT.
-    fn any_of_view(&self, denied: Denied, of_table: bool) -> Denied {
+    /// Who makes a view of a table has no privilege of it, in MySQL's words.
+    fn any_of_table(&self, denied: Denied) -> Denied {
         match denied {
-            Denied::Table { command, table, .. }
-                if of_table && self.makes_view && command == "SELECT" =>
-            {
+            Denied::Table { table, .. } => {
                 let who = self.rights.name.to_string();
                 Denied::Table { command: "ANY".into(), who, table }
-            }
-            Denied::Column { command, who, column, table }
-                if self.makes_view && command == "SELECT" =>
-            {
-                Denied::Column { command: "ANY".into(), who, column, table }
             }
             other => other,
         }
@@ -197,5 +203,15 @@ impl PlanContext<'_> {
             true => PlanError::NoSuchDefiner(&account.to_string()).into(),
             false => self.rights.denied_client().into(),
         })
+    }
+}
+
+/// As [`PlanContext::any_of_table`], of a column.
+fn any_of_column(denied: Denied) -> Denied {
+    match denied {
+        Denied::Column { who, column, table, .. } => {
+            Denied::Column { command: "ANY".into(), who, column, table }
+        }
+        other => other,
     }
 }

@@ -130,8 +130,11 @@ impl Resolver<'_, '_> {
     /// The select list, into the scope: a subquery sees the names before it.
     fn outputs(&mut self, items: &[SelectItem]) -> Result<(), SqlError> {
         self.scope().later = items.iter().rev().map(item_name).collect();
+        // What is around the blocks of a UNION has no number.
+        let is_outermost = self.scopes.iter().rev().skip(1).all(|scope| scope.number == 0);
         for item in items {
             self.scope().later.pop();
+            self.context.in_select_list = is_outermost && is_column(item);
             match item {
                 SelectItem::Wildcard(name) => {
                     let mut outputs = Vec::new();
@@ -154,6 +157,7 @@ impl Resolver<'_, '_> {
                 }
             }
         }
+        self.context.in_select_list = false;
         Ok(())
     }
 
@@ -402,6 +406,14 @@ fn bind_limit(limit: &ast::Limit) -> Result<(Expr, Expr), SqlError> {
     let count = scope.bind(&limit.count)?.expr;
     let offset = limit.offset.as_ref().map(|o| scope.bind(o)).transpose()?;
     Ok((offset.map_or(Expr::int(0), |o| o.expr), count))
+}
+
+/// Whether an item of the select list is no more than a column, or several.
+fn is_column(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::Wildcard(_) => true,
+        SelectItem::Expr { expr, .. } => matches!(expr, ast::Expr::Column(_)),
+    }
 }
 
 /// What an item of the select list is called before it is resolved; a wildcard nothing.

@@ -125,6 +125,7 @@ impl Fixture {
             read_mode: mdl::Mode::SR,
             write_mode: mdl::Mode::SW,
             makes_view: false,
+            in_select_list: false,
             explains: false,
             opens: false,
         };
