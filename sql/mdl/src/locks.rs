@@ -253,7 +253,7 @@ impl Mdl {
         }
         if slot.grants_overflow.load(Ordering::Relaxed) > 0 {
             let me = self.slots.session_index(slot) as u64;
-            self.registry.all().iter().for_each(|o| self.drop_tickets(o, me));
+            self.registry.all().for_each(|o| self.drop_tickets(o, me));
             slot.grants_overflow.store(0, Ordering::Relaxed);
         }
     }

@@ -256,6 +256,18 @@ impl Object {
         Arc::clone(&self.state.read().name)
     }
 
+    /// Whether somebody has or wants a lock of it that is not in a slot.
+    pub(crate) fn has_tickets(&self) -> bool {
+        let state = self.state();
+        !state.granted.is_empty() || !state.pending.is_empty()
+    }
+
+    /// The name, and who has or wants a lock of it that is not in a slot.
+    pub(crate) fn tickets(&self) -> (Arc<Name>, Vec<Ticket>, Vec<Ticket>) {
+        let state = self.state();
+        (Arc::clone(&state.name), state.granted.clone(), state.pending.clone())
+    }
+
     /// What tells a ticket's row from others in the list of locks.
     pub(crate) fn row_id(&self, number: u64) -> u64 {
         std::ptr::from_ref(self).addr() as u64 ^ number << 48

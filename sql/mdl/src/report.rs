@@ -4,7 +4,7 @@
 
 use crate::locks::{Mdl, scope_count};
 use crate::mode::{Mode, Namespace};
-use crate::object::{Id, Object, Ticket};
+use crate::object::{Id, Name, Object, Ticket};
 use crate::queue::blockers;
 use crate::wait::Waiting;
 use std::sync::Arc;
@@ -102,30 +102,29 @@ impl Mdl {
                     && let Some(object) = self.registry.by_place(id)
                 {
                     let id = std::ptr::from_ref(word).addr() as u64;
-                    rows.push(LockRow { id, ..self.row(object, mode, Status::Granted, index) });
+                    let name = object.name();
+                    rows.push(LockRow { id, ..self.row(&name, mode, Status::Granted, index) });
                 }
             }
             for object in [self.global(), self.backup_lock(), self.commit()] {
                 let counted = std::ptr::from_ref(&slot.scoped_ix).addr() as u64;
+                let name = object.name();
                 for n in 0..scope_count(slot, object.id()).unwrap_or(0) {
-                    let id = counted + ((object.name().namespace as u64) << 56 | n << 48);
-                    let row = self.row(object, Mode::IX, Status::Granted, index);
+                    let id = counted + ((name.namespace as u64) << 56 | n << 48);
+                    let row = self.row(&name, Mode::IX, Status::Granted, index);
                     rows.push(LockRow { id, ..row });
                 }
             }
         }
         for object in self.registry.all() {
-            let (granted, pending) = {
-                let state = object.state();
-                (state.granted.clone(), state.pending.clone())
-            };
+            let (name, granted, pending) = object.tickets();
             let granted = granted.iter().map(|t| (t, Status::Granted));
             let pending = pending
                 .iter()
                 .map(|t| (t, if t.victim { Status::Victim } else { Status::Pending }));
             for (ticket, status) in granted.chain(pending) {
                 let id = object.row_id(ticket.number);
-                let row = self.row(&object, ticket.mode, status, ticket.owner as usize);
+                let row = self.row(&name, ticket.mode, status, ticket.owner as usize);
                 rows.push(LockRow { id, ..row });
             }
         }
@@ -183,8 +182,7 @@ impl Mdl {
         self.waiters.keep_blame(w.owner, Blame { what, blockers });
     }
 
-    fn row(&self, object: &Object, mode: Mode, status: Status, slot: usize) -> LockRow {
-        let name = object.name();
+    fn row(&self, name: &Name, mode: Mode, status: Status, slot: usize) -> LockRow {
         LockRow {
             namespace: name.namespace,
             schema: name.schema.to_string(),

@@ -517,6 +517,33 @@ fn unused_names_are_forgotten_and_used_ones_are_not() {
     assert!(!rig.try_lock(&other, &fresh, X));
 }
 
+/// Who comes with a name looks at a few others, not at all: after a few names most of those that nobody uses are still there.
+#[test]
+fn nobody_walks_over_all_names_to_forget_some() {
+    const NAMES: usize = 20_000;
+    let rig = Rig::new();
+    let intern = |n: usize| rig.mdl.intern(Namespace::Table, "test", &n.to_string());
+    let held: Vec<_> = (0..NAMES).map(intern).collect();
+    drop(held);
+    (NAMES..NAMES + 100).for_each(|n| drop(intern(n)));
+    let left = rig.mdl.sweep();
+    assert!((NAMES - 500..NAMES).contains(&left), "{left} were left");
+}
+
+/// Names that come and go leave about as many as are kept anyway, and twice as many as are in use.
+#[test]
+fn names_that_come_and_go_leave_few() {
+    let rig = Rig::new();
+    let intern = |n: usize| rig.mdl.intern(Namespace::Table, "test", &n.to_string());
+    (0..100_000).for_each(|n| drop(intern(n)));
+    let left = rig.mdl.sweep();
+    assert!(left < 4_500, "{left} were left");
+    let held: Vec<_> = (0..10_000).map(intern).collect();
+    (10_000..100_000).for_each(|n| drop(intern(n)));
+    let left = rig.mdl.sweep();
+    assert!(left < 15_000, "{left} were left beside {}", held.len());
+}
+
 /// Look-up against deletion: names are forgotten all the time while others ask for them, lock them and drop their handles. A
 /// name has one object as long as somebody has that, or a lock of it alone.
 #[test]
