@@ -106,6 +106,37 @@ fn ddl_of_one_side_waits_for_transactions_on_the_other() {
     assert!(server.sql_error("DROP TABLE d.p").contains("3730"));
 }
 
+/// A child that follows its parent has its other parents looked for only if it moves among them: nobody waits for theirs.
+#[test]
+fn what_a_cascade_leaves_as_it_was_needs_no_parent() {
+    let folder = TempDir::new();
+    let server = Server::start(folder.path());
+    server.sql(
+        "CREATE DATABASE d; USE d;
+         CREATE TABLE p (id INT PRIMARY KEY); INSERT INTO p VALUES (1);
+         CREATE TABLE q (id INT PRIMARY KEY); INSERT INTO q VALUES (1), (2);
+         CREATE TABLE c (id INT PRIMARY KEY, pid INT, qid INT,
+             FOREIGN KEY (pid) REFERENCES p (id) ON UPDATE CASCADE,
+             FOREIGN KEY (qid) REFERENCES q (id));
+         INSERT INTO c VALUES (1, 1, 1)",
+    );
+    let mut reader = server.converse();
+    reader.ask("BEGIN");
+    reader.ask("SELECT * FROM d.q");
+    let mut changer = server.converse();
+    changer.ask("SET limpid_ddl_wait = queue");
+    let ddl = "ALTER TABLE d.q COMMENT = 'waits'";
+    changer.send(ddl);
+    server.find_session(ddl);
+    testkit::pause(100);
+    server.sql("SET lock_wait_timeout = 1; UPDATE d.p SET id = 10 WHERE id = 1");
+    let asked = server.sql_error("SET lock_wait_timeout = 1; UPDATE d.c SET qid = 2");
+    assert!(asked.contains("1205"), "{asked}");
+    reader.ask("COMMIT");
+    changer.receive();
+    assert_eq!(server.sql("SELECT pid, qid FROM d.c"), "10\t1");
+}
+
 #[test]
 fn statements_prepared_before_know_what_ddl_did() {
     let folder = TempDir::new();

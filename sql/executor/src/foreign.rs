@@ -21,6 +21,7 @@ use engine::RowLock;
 use expr::OwnedDatum;
 use mdl::Mode;
 use place::Place;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use value::RowLayout;
 
@@ -45,8 +46,24 @@ struct TableKeys {
 /// A foreign key of a table.
 struct OwnKey {
     key: ForeignKeyDef,
-    /// Where its parents are found; `None`: there is no such table.
-    parents: Option<Place>,
+    /// Where its parents are found, once somebody has asked; `None`: there is no such table.
+    parents: OnceCell<Option<Place>>,
+}
+
+impl OwnKey {
+    /// Where its parents are found; their table is opened when that is asked first.
+    fn parents(&self, context: &mut Context<'_>) -> Result<Option<&Place>, SqlError> {
+        if let Some(known) = self.parents.get() {
+            return Ok(known.as_ref());
+        }
+        let parent = open(&self.key.parent, Mode::SR, context)?;
+        let place = parent.and_then(|parent| {
+            let def = context.tables.def(parent);
+            let columns = def.positions(&self.key.parent_columns).ok()?;
+            Place::of(parent, def, &columns)
+        });
+        Ok(self.parents.get_or_init(|| place).as_ref())
+    }
 }
 
 /// A foreign key that refers to a table.
@@ -117,19 +134,24 @@ impl ForeignKeys {
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         self.follow(link, change, context)?;
-        self.check_parents(link.table, change, done, context)
+        self.check_parents(link, change, done, context)
     }
 
     /// The new row's foreign keys have parents; `done` is one that needs no look.
     fn check_parents(
         &mut self,
-        table: TableRef,
+        link: &Link<'_>,
         change: &RowChange<'_>,
         done: Option<&ForeignKeyDef>,
         context: &mut Context<'_>,
     ) -> Result<(), SqlError> {
         let Some(new) = change.after() else { return Ok(()) };
-        let own_keys = self.own_keys(table, context)?;
+        let table = link.table;
+        let own_keys = self.own_keys(table, context);
+        // What the statement itself changes has all its parents locked, as in MySQL; what it pulls along those that are asked.
+        if link.cause.is_none() {
+            own_keys.iter().try_for_each(|own| own.parents(context).map(drop))?;
+        }
         for own in own_keys.iter().filter(|own| done != Some(&own.key)) {
             let layout = context.tables.table(table).layout();
             let Some(values) = known(layout, new, &own.key.columns)? else { continue };
@@ -138,8 +160,9 @@ impl ForeignKeys {
             {
                 continue;
             }
+            let parents = own.parents(context)?;
             let types = &context.tables.table(table).spec().columns;
-            let found = match &own.parents {
+            let found = match parents {
                 Some(parents) => match parents.prefix(types, &own.key.columns, &values, context) {
                     Some(prefix) => parents.lock_any(&prefix, context)?,
                     None => false,
@@ -317,12 +340,9 @@ impl ForeignKeys {
         &mut self.tables[at]
     }
 
-    fn own_keys(
-        &mut self,
-        table: TableRef,
-        context: &mut Context<'_>,
-    ) -> Result<Rc<[OwnKey]>, SqlError> {
-        get_or_make(&mut self.keys_of(table).own, || own_keys(table, context))
+    fn own_keys(&mut self, table: TableRef, context: &Context<'_>) -> Rc<[OwnKey]> {
+        let known = &mut self.keys_of(table).own;
+        Rc::clone(known.get_or_insert_with(|| own_keys(table, context)))
     }
 
     fn referring_keys(
@@ -332,36 +352,18 @@ impl ForeignKeys {
         context: &mut Context<'_>,
     ) -> Result<Rc<[ReferringKey]>, SqlError> {
         let known = &mut self.keys_of(table).referring[usize::from(delete)];
-        get_or_make(known, || referring_keys(table, delete, context))
+        if let Some(known) = known {
+            return Ok(Rc::clone(known));
+        }
+        Ok(Rc::clone(known.insert(referring_keys(table, delete, context)?.into())))
     }
 }
 
-/// What lies in a place, which is made when it is wanted first.
-fn get_or_make<T>(
-    place: &mut Option<Rc<[T]>>,
-    make: impl FnOnce() -> Result<Vec<T>, SqlError>,
-) -> Result<Rc<[T]>, SqlError> {
-    if let Some(list) = place {
-        return Ok(Rc::clone(list));
-    }
-    Ok(Rc::clone(place.insert(make()?.into())))
-}
-
-/// The foreign keys of a table.
-fn own_keys(table: TableRef, context: &mut Context<'_>) -> Result<Vec<OwnKey>, SqlError> {
+/// The foreign keys of a table, in the order of their names.
+fn own_keys(table: TableRef, context: &Context<'_>) -> Rc<[OwnKey]> {
     let mut keys = context.tables.def(table).foreign_keys.clone();
     keys.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut made = Vec::with_capacity(keys.len());
-    for key in keys {
-        let parent = open(&key.parent, Mode::SR, context)?;
-        let parents = parent.and_then(|parent| {
-            let def = context.tables.def(parent);
-            let columns = def.positions(&key.parent_columns).ok()?;
-            Place::of(parent, def, &columns)
-        });
-        made.push(OwnKey { key, parents });
-    }
-    Ok(made)
+    keys.into_iter().map(|key| OwnKey { key, parents: OnceCell::new() }).collect()
 }
 
 /// The foreign keys that refer to a table of which rows are deleted, or updated.
