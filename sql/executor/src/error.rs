@@ -52,9 +52,6 @@ base::error_table! {
         /// A schema of views.
         SchemaDenied(account, schema) =
             1044 "42000" "Access denied for user {account} to database '{schema}'";
-        /// FOR SHARE of a view of information_schema.
-        SharedInformation = 3550 "HY000"
-            "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
         /// A change that a table of performance_schema does not know.
         PerfschemaUsage = 1683 "HY000" "Invalid performance_schema usage.";
         /// A row that a table of performance_schema has already.

@@ -165,11 +165,10 @@ impl Program {
         made.terms = cut.then(|| Terms::of(literals));
         made.warnings = warnings;
         made.parameters = parameters.finish();
-        if let Plan::Query(query) = &plan {
-            views::refuse_locking(kind, query, context)?;
-            if query.into.is_none() {
-                made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
-            }
+        if let Plan::Query(query) = &plan
+            && query.into.is_none()
+        {
+            made.columns = query.query.outputs.iter().map(|o| o.column.clone()).collect();
         }
         let tables = tables_of(&plan);
         made.tables = tables.iter().map(|of| ProgramTable::of(*of, &plan, context)).collect();

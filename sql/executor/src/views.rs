@@ -8,7 +8,6 @@ use expr::tree::Comparison;
 use expr::{Environment, Expr, Row, eval};
 use parser::ast::{Ddl, ObjectName, TableRef};
 use planner::dml::Dml;
-use planner::query_plan::{LeafLayout, QueryStatement};
 use value::Datum;
 
 /// Columns of a virtual table (leaf `leaf`) that every row the filter lets through has equal to a text: the
@@ -140,37 +139,6 @@ pub fn truncatable(
         }
         _ => Ok(None),
     }
-}
-
-/// 1142 for FOR UPDATE of a virtual table whose rows are not changed; FOR SHARE has nothing to lock there.
-///
-/// # Errors
-/// 1142; 3550 for FOR SHARE of a view of information_schema.
-pub(crate) fn refuse_locking(
-    kind: Kind<'_>,
-    plan: &QueryStatement,
-    context: &Context<'_>,
-) -> Result<(), SqlError> {
-    let Kind::Dml(Dml::Query(query)) = kind else { return Ok(()) };
-    if query.locking.is_empty() {
-        return Ok(());
-    }
-    let is_locked = |name: &str| {
-        let of = |of: &[ObjectName]| {
-            of.is_empty() || of.iter().any(|o| o.name.eq_ignore_ascii_case(name))
-        };
-        query.locking.iter().any(|locking| locking.update && of(&locking.of))
-    };
-    for leaf in &plan.query.leaves {
-        let LeafLayout::Virtual(table) = &leaf.layout else { continue };
-        if table.table().changes().is_none() && is_locked(&leaf.name) {
-            return Err(denied("SELECT with locking clause", &table.def().name, context));
-        }
-        if table.def().schema == INFORMATION_SCHEMA && table.table().is_view() {
-            return Err(ExecError::SharedInformation.into());
-        }
-    }
-    Ok(())
 }
 
 /// The virtual schema that a name lies in.

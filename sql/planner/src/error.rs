@@ -215,6 +215,9 @@ base::error_table! {
         UnresolvedLock(name) = 3568 "HY000" "Unresolved table name {name} in locking clause.";
         /// OF a table in two clauses.
         LockedTwice(name) = 3569 "HY000" "Table {name} appears in multiple locking clauses.";
+        /// FOR SHARE of a view of information_schema.
+        SharedInformation = 3550 "HY000"
+            "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.";
 
         // Changes.
         /// Clauses that exclude each other.

@@ -195,6 +195,35 @@ fn transactions_and_their_flags() {
     other.run("DROP TABLE t");
 }
 
+/// Nobody locks rows of most virtual tables, but a clause is about the tables that it names, and none of a derived table.
+#[test]
+fn a_locking_clause_may_stand_beside_virtual_tables() {
+    let (_server, mut client) = with_table();
+    let counted = "SELECT COUNT(*) > 0 AS n FROM performance_schema.performance_timers";
+    let joined = format!("SELECT d.n FROM ({counted}) d JOIN t ON t.id = d.n FOR UPDATE");
+    for sql in [
+        "SELECT t.id FROM t, information_schema.schemata s WHERE s.schema_name = 'db' AND id = 1 FOR UPDATE OF t",
+        "SELECT t.id FROM t, information_schema.schemata s WHERE s.schema_name = 'db' AND id = 1 FOR SHARE OF t",
+        "SELECT d.id FROM (SELECT 1 AS id FROM performance_schema.performance_timers LIMIT 1) d FOR UPDATE",
+        "SELECT d.id FROM (SELECT DISTINCT 1 AS id FROM performance_schema.performance_timers) d FOR SHARE",
+        joined.as_str(),
+        "SELECT id FROM t WHERE id = (SELECT MIN(1) FROM performance_schema.performance_timers) FOR UPDATE",
+    ] {
+        assert_eq!(client.rows(sql), ["1"], "{sql}");
+    }
+    let merged = "SELECT COUNT(*) > 0 FROM (SELECT timer_name FROM performance_schema.performance_timers) d FOR UPDATE";
+    assert_eq!(client.rows(merged), ["1"]);
+    for (sql, error) in [
+        ("SELECT 1 FROM t, information_schema.schemata s FOR UPDATE OF s", 1142),
+        ("SELECT 1 FROM t, information_schema.schemata s FOR UPDATE", 1142),
+        ("SELECT 1 FROM t, information_schema.schemata s FOR SHARE OF s FOR UPDATE OF t", 3550),
+        ("SELECT 1 FROM (SELECT 1 FROM performance_schema.performance_timers FOR UPDATE) d", 1142),
+        ("SELECT (SELECT MIN(1) FROM performance_schema.performance_timers FOR UPDATE)", 1142),
+    ] {
+        assert_eq!(client.fails(sql), error, "{sql}");
+    }
+}
+
 #[test]
 fn a_failed_statement_leaves_nothing_and_is_diagnosed() {
     let (_server, mut client) = with_table();

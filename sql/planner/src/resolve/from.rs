@@ -122,6 +122,7 @@ impl Resolver<'_, '_> {
                 let leaf = self.view((view, query), names, (alias, None), columns)?;
                 return Ok(Leaf { need, ..leaf });
             }
+            self.refuse_lock_of(&table, alias)?;
             return Ok(Leaf {
                 name: alias.to_string(),
                 schema: def.schema.clone(),

@@ -8,6 +8,7 @@
 use super::Resolver;
 use crate::error::PlanError;
 use crate::query_plan::RowLock;
+use catalog::{INFORMATION_SCHEMA, VirtualRef};
 use expr::SqlError;
 use parser::ast::{self, Locking, QueryBody, TableRef};
 
@@ -91,6 +92,24 @@ impl Resolver<'_, '_> {
             let clause = self.locking.clauses.iter().find(of)?;
             Some(RowLock { exclusive: clause.update, wait: clause.wait })
         })
+    }
+
+    /// Whether a clause may be about a virtual table: FOR UPDATE where its rows can be changed; FOR SHARE has nothing to lock
+    /// there.
+    ///
+    /// # Errors
+    /// 1142; 3550 for FOR SHARE of a view of information_schema.
+    pub(super) fn refuse_lock_of(&self, table: &VirtualRef, alias: &str) -> Result<(), SqlError> {
+        let Some(lock) = self.lock_of(alias) else { return Ok(()) };
+        let def = table.def();
+        if lock.exclusive && table.table().changes().is_none() {
+            let verb = "SELECT with locking clause".to_string();
+            return Err(self.context.rights.denied_table(verb, &def.name).into());
+        }
+        match def.schema == INFORMATION_SCHEMA && table.is_view() {
+            true => Err(PlanError::SharedInformation.into()),
+            false => Ok(()),
+        }
     }
 }
 
