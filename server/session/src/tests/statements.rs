@@ -195,6 +195,19 @@ fn transactions_and_their_flags() {
     other.run("DROP TABLE t");
 }
 
+/// Administrative statements commit first; what the session is then, READ ONLY or not, says whether they run.
+#[test]
+fn analyze_is_no_statement_of_a_read_only_session() {
+    let (_server, mut client) = with_table();
+    client.run("SET SESSION TRANSACTION READ ONLY");
+    assert_eq!(client.fails("ANALYZE TABLE t"), 1792);
+    assert_eq!(client.fails("ANALYZE TABLE t UPDATE HISTOGRAM ON c"), 1792);
+    assert_eq!(client.rows("CHECK TABLE t"), ["db.t|check|status|OK"]);
+    client.run("SET SESSION TRANSACTION READ WRITE");
+    client.run("START TRANSACTION READ ONLY");
+    assert_eq!(client.rows("ANALYZE TABLE t"), ["db.t|analyze|status|OK"]);
+}
+
 /// Nobody locks rows of most virtual tables, but a clause is about the tables that it names, and none of a derived table.
 #[test]
 fn a_locking_clause_may_stand_beside_virtual_tables() {
