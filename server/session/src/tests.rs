@@ -486,6 +486,7 @@ fn a_killed_session_closes() {
 mod at_scale;
 mod branch_ends;
 mod by_owner;
+mod checks;
 mod cursors;
 mod ddl_crashes;
 mod definitions;

@@ -105,6 +105,7 @@ impl Catalog {
             self.claim(client, cache, &new, deadline)?;
             self.rename_references(client, cache, (&old.def, &new), &mut others, deadline)?;
         }
+        self.claim_checks(client, cache, (Some(&old.def), &new), deadline)?;
         let changes = old.def.foreign_keys != new.foreign_keys;
         if renamed || changes {
             self.lock_parents(client, cache, &old.def, Mode::SU, deadline)?;
@@ -338,7 +339,10 @@ impl Catalog {
             }
             now.insert(to.clone(), Some(moved));
         }
-        self.claim_renamed(client, cache, &now, deadline)?;
+        let renamed: Vec<TableDef> = now.iter().filter_map(renamed).collect();
+        let goes = |name: &FullName| now[name].as_ref().is_none_or(|d| d.def.full_name() != *name);
+        let gone: HashSet<FullName> = now.keys().filter(|name| goes(name)).cloned().collect();
+        self.claim_renamed(client, cache, (&renamed, &gone), deadline)?;
         let renames = final_names(pairs);
         for definition in now.values().flatten() {
             self.lock_parents(client, cache, &definition.def, Mode::X, deadline)?;
@@ -371,29 +375,18 @@ impl Catalog {
         cache.locked_renamed(client.slot(), pairs);
         Ok(())
     }
+}
 
-    /// Reserves the names that foreign keys get which are called after a renamed table.
-    fn claim_renamed(
-        &self,
-        client: &Client,
-        cache: &mut TableCache,
-        now: &BTreeMap<FullName, Option<Arc<Definition>>>,
-        deadline: Deadline,
-    ) -> Result<(), CatalogError> {
-        for ((schema, name), definition) in now {
-            let Some(old) = definition.as_ref().map(|d| &d.def) else { continue };
-            if (schema, name) == (&old.schema, &old.name) {
-                continue;
-            }
-            let mut new = old.clone();
-            new.rename(schema, name);
-            let names = new.foreign_keys.iter().map(|key| &key.name);
-            // Elsewhere in the schema the table's own names do not count, they go.
-            let own = (*schema == old.schema).then_some(old.name.as_str());
-            self.claim_foreign_keys(client, cache, (schema, own), names, deadline)?;
-        }
-        Ok(())
+/// What a table becomes that is called so afterwards; `None`: there is none, or it is called so already.
+fn renamed(
+    ((schema, name), definition): (&FullName, &Option<Arc<Definition>>),
+) -> Option<TableDef> {
+    let mut def = definition.as_ref()?.def.clone();
+    if (schema, name) == (&def.schema, &def.name) {
+        return None;
     }
+    def.rename(schema, name);
+    Some(def)
 }
 
 /// The first and the last name of each table, where one is renamed several times.

@@ -1,9 +1,11 @@
-//! What is known of each table and view all the time, whether or not its definition is in memory: what it is found by, and what
-//! its foreign keys join it to.
+//! What is known of each table and view all the time, whether or not its definition is in memory: what it is found by, what its
+//! foreign keys join it to, and which names its constraints take.
 //!
 //! 1. It says what the definition says. 2. It is stored before the rest of the definition, so that a start reads nothing else.
 
-use crate::stored::{DEFINITION_VERSION, Decoded, cut, list, number, put_list, put_text, text};
+use crate::stored::{
+    DEFINITION_VERSION, Decoded, WITHOUT_CHECKS, cut, list, number, put_list, put_text, text,
+};
 use crate::{FullName, TableDef};
 use base::SpaceId;
 use engine::TableId;
@@ -19,6 +21,8 @@ pub(crate) struct Brief {
     pub space: Option<SpaceId>,
     /// Names of its foreign keys, and the tables that they refer to.
     pub keys: Vec<(String, FullName)>,
+    /// Names of its checks.
+    pub checks: Vec<String>,
 }
 
 impl Brief {
@@ -28,6 +32,7 @@ impl Brief {
             id: def.id,
             space: def.view.is_none().then_some(def.storage.space),
             keys: def.foreign_keys.iter().map(|k| (k.name.clone(), k.parent.clone())).collect(),
+            checks: def.checks.iter().map(|check| check.name.clone()).collect(),
         }
     }
 
@@ -40,24 +45,28 @@ impl Brief {
             put_text(out, &parent.0);
             put_text(out, &parent.1);
         });
+        put_list(out, &self.checks, |name, out| put_text(out, name));
     }
 
-    fn decode(name: FullName, r: &mut Reader<'_>) -> Decoded<Brief> {
+    fn decode(name: FullName, r: &mut Reader<'_>, version: u8) -> Decoded<Brief> {
         let id = TableId(number(r)?);
         let space = r.u32_le().map_err(cut)?;
         let keys = list(r, |r| Ok((text(r)?, (text(r)?, text(r)?))))?;
-        Ok(Brief { name, id, space: (space != 0).then_some(SpaceId(space)), keys })
+        let checks = if version == WITHOUT_CHECKS { Vec::new() } else { list(r, text)? };
+        Ok(Brief { name, id, space: (space != 0).then_some(SpaceId(space)), keys, checks })
     }
 
-    /// Passes over it in front of a definition.
-    pub fn skip(r: &mut Reader<'_>) -> Decoded<()> {
-        Brief::decode(FullName::default(), r).map(drop)
+    /// Passes over it in front of a definition of a version that has one.
+    pub fn skip(r: &mut Reader<'_>, version: u8) -> Decoded<()> {
+        Brief::decode(FullName::default(), r, version).map(drop)
     }
 
     /// Reads it from the stored form of the definition of a name; an error says what is wrong.
     pub fn read(name: FullName, stored: &[u8]) -> Decoded<Brief> {
         match stored.split_first() {
-            Some((&DEFINITION_VERSION, rest)) => Brief::decode(name, &mut Reader::new(rest)),
+            Some((&DEFINITION_VERSION, rest)) => {
+                Brief::decode(name, &mut Reader::new(rest), DEFINITION_VERSION)
+            }
             _ => TableDef::decode(stored).map(|def| Brief::of(&def)),
         }
     }
@@ -66,11 +75,12 @@ impl Brief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use value::Collation;
+    use crate::ColumnDef;
+    use value::{Collation, ColumnType, Kind};
 
-    #[test]
-    fn it_is_what_the_definition_says() {
-        let mut def = TableDef::new("s", "t", Vec::new(), Collation::Utf8mb4_0900AiCi);
+    fn table() -> TableDef {
+        let columns = vec![ColumnDef::new("id", ColumnType::int(Kind::Int, false))];
+        let mut def = TableDef::new("s", "t", columns, Collation::Utf8mb4_0900AiCi);
         (def.id, def.storage.space) = (TableId(1030), SpaceId(17));
         def.foreign_keys.push(crate::ForeignKeyDef {
             name: "k".into(),
@@ -80,6 +90,34 @@ mod tests {
             on_delete: Default::default(),
             on_update: Default::default(),
         });
+        def.checks.push(crate::CheckDef {
+            name: "c".into(),
+            text: "(`id` > 0)".into(),
+            enforced: true,
+        });
+        def
+    }
+
+    #[test]
+    fn one_of_before_has_no_names_of_checks_and_is_read_whole() {
+        let def = table();
+        let brief = |brief: Brief| {
+            let mut bytes = Vec::new();
+            brief.encode(&mut bytes);
+            bytes
+        };
+        let whole = brief(Brief::of(&def)).len();
+        // The count of none.
+        let mut before = brief(Brief { checks: Vec::new(), ..Brief::of(&def) });
+        before.truncate(before.len() - 2);
+        let stored = [&[WITHOUT_CHECKS][..], &before[..], &def.encode()[1 + whole..]].concat();
+        assert_eq!(Brief::read(def.full_name(), &stored), Ok(Brief::of(&def)));
+        assert_eq!(TableDef::decode(&stored), Ok(def));
+    }
+
+    #[test]
+    fn it_is_what_the_definition_says() {
+        let def = table();
         let stored = def.encode();
         assert_eq!(Brief::read(def.full_name(), &stored), Ok(Brief::of(&def)));
         // Nothing behind it is read.

@@ -124,6 +124,7 @@ impl Catalog {
     ) -> Result<usize, CatalogError> {
         cache.refuse_creation(&new.schema, &new.name)?;
         let handle = self.free_name(client, cache, &new.schema, &new.name, deadline)?;
+        self.claim_checks(client, cache, (None, new), deadline)?;
         self.lock_parents(client, cache, new, Mode::X, deadline)?;
         Ok(handle)
     }

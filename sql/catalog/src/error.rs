@@ -78,6 +78,8 @@ pub enum CatalogError {
     ReadLocked,
     /// A foreign key of this name exists in the schema (1826).
     ForeignKeyExists(String),
+    /// A check of this name exists in the schema (3822).
+    CheckExists(String),
     /// DROP of a table that another one refers to (3730).
     ParentDropped {
         /// Name of the table.

@@ -8,12 +8,11 @@
 use crate::definition::Definition;
 use crate::{Catalog, CatalogError, FullName, TableCache, TableDef, TableRef};
 use engine::Client;
-use mdl::{Mode, Namespace};
+use mdl::Mode;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use sync::{Deadline, SessionSlot};
 use value::KeyPart;
-use value::name::folded_name;
 
 /// Names of tables that change, and what they are afterwards.
 pub type Renames = HashMap<FullName, FullName>;
@@ -181,28 +180,6 @@ impl Catalog {
         }
         let handle = self.lock_table_as(client, cache, (&name.0, &name.1), mode, deadline)?;
         Ok(cache.definition(handle).cloned())
-    }
-
-    /// Reserves the names of new foreign keys until the statement ends.
-    ///
-    /// # Errors
-    /// [`CatalogError::ForeignKeyExists`], lock errors.
-    pub fn claim_foreign_keys<'n>(
-        &self,
-        client: &Client,
-        cache: &mut TableCache,
-        (schema, table): (&str, Option<&str>),
-        names: impl Iterator<Item = &'n String>,
-        deadline: Deadline,
-    ) -> Result<(), CatalogError> {
-        for name in names {
-            let object = self.mdl().intern(Namespace::ForeignKey, schema, &folded_name(name));
-            cache.lock_object(client.slot(), object, Mode::X, deadline)?;
-            if self.names().has_foreign_key(schema, name, table) {
-                return Err(CatalogError::ForeignKeyExists(name.clone()));
-            }
-        }
-        Ok(())
     }
 
     /// Refuses to take away tables that others refer to.

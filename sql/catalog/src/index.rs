@@ -1,10 +1,12 @@
-//! What published definitions are found by besides their names: ids, tablespaces, and what their foreign keys refer to.
+//! What published definitions are found by besides their names: ids, tablespaces, what their foreign keys refer to, and names of
+//! constraints.
 //!
 //! 1. It says what the published definitions say, in memory or not; a publication brings it up to date under its mutex.
 //! 2. Nothing in it is walked through: each question and each change costs as much as its answer.
 
 use crate::FullName;
 use crate::brief::Brief;
+use crate::constraints::Kind;
 use base::SpaceId;
 use engine::TableId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,8 +19,29 @@ pub(crate) struct Index {
     ids: HashMap<TableId, Arc<Brief>>,
     spaces: HashMap<SpaceId, Arc<Brief>>,
     children: BTreeMap<FullName, BTreeSet<FullName>>,
-    /// Tables by the schema and the folded names of their foreign keys.
-    foreign_keys: HashMap<FullName, BTreeSet<String>>,
+    foreign_keys: Constraints,
+    checks: Constraints,
+}
+
+/// Tables by the schema and the folded names of their constraints of a kind.
+#[derive(Default)]
+struct Constraints(HashMap<FullName, BTreeSet<String>>);
+
+impl Constraints {
+    fn add(&mut self, of: &Brief, name: &str) {
+        let tables = self.0.entry((of.name.0.clone(), folded_name(name))).or_default();
+        tables.insert(of.name.1.clone());
+    }
+
+    fn remove(&mut self, of: &Brief, name: &str) {
+        let key = (of.name.0.clone(), folded_name(name));
+        if let Some(tables) = self.0.get_mut(&key) {
+            tables.remove(&of.name.1);
+            if tables.is_empty() {
+                self.0.remove(&key);
+            }
+        }
+    }
 }
 
 impl Index {
@@ -35,9 +58,19 @@ impl Index {
         self.children.get(parent).into_iter().flatten().cloned().collect()
     }
 
-    pub fn has_foreign_key(&self, schema: &str, key: &str, table: Option<&str>) -> bool {
-        let tables = self.foreign_keys.get(&(schema.to_string(), folded_name(key)));
-        tables.into_iter().flatten().any(|t| Some(t.as_str()) != table)
+    /// Whether a table of the schema has a constraint of that name, other than those that `goes` names.
+    pub fn has_constraint(
+        &self,
+        kind: Kind,
+        (schema, name): (&str, &str),
+        goes: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let constraints = match kind {
+            Kind::ForeignKey => &self.foreign_keys,
+            Kind::Check => &self.checks,
+        };
+        let tables = constraints.0.get(&(schema.to_string(), folded_name(name)));
+        tables.into_iter().flatten().any(|table| !goes(table))
     }
 
     /// A definition is published.
@@ -48,9 +81,9 @@ impl Index {
         }
         for (key, parent) in &new.keys {
             self.children.entry(parent.clone()).or_default().insert(new.name.clone());
-            let named = self.foreign_keys.entry(key_of(new, key)).or_default();
-            named.insert(new.name.1.clone());
+            self.foreign_keys.add(new, key);
         }
+        new.checks.iter().for_each(|check| self.checks.add(new, check));
     }
 
     /// A definition is published no more.
@@ -65,19 +98,10 @@ impl Index {
         }
         for (key, parent) in &old.keys {
             forget(&mut self.children, parent, &old.name);
-            let named = key_of(old, key);
-            if let Some(tables) = self.foreign_keys.get_mut(&named) {
-                tables.remove(&old.name.1);
-                if tables.is_empty() {
-                    self.foreign_keys.remove(&named);
-                }
-            }
+            self.foreign_keys.remove(old, key);
         }
+        old.checks.iter().for_each(|check| self.checks.remove(old, check));
     }
-}
-
-fn key_of(of: &Brief, key: &str) -> FullName {
-    (of.name.0.clone(), folded_name(key))
 }
 
 fn forget(map: &mut BTreeMap<FullName, BTreeSet<FullName>>, key: &FullName, gone: &FullName) {

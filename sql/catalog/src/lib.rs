@@ -5,7 +5,7 @@
 //! [`names`] (which there are), [`entry`] (of each: lock object, version, current definition), [`kept`] (which definitions stay in
 //! memory, and how others are read), [`cache`] (a session's
 //! open-table handles, pinned by its metadata locks), [`ddl`] (create, drop, truncate), [`alter`],
-//! [`foreign`], [`temporary`], [`explicit_locks`] (LOCK TABLES and its kin), [`branches`] (XA). What is known about the rows: [`statistics`],
+//! [`foreign`], [`constraints`], [`temporary`], [`explicit_locks`] (LOCK TABLES and its kin), [`branches`] (XA). What is known about the rows: [`statistics`],
 //! [`histogram`].
 //!
 //! 1. A definition never changes: DDL publishes a new one and raises the name's version.
@@ -19,6 +19,7 @@ mod branches;
 mod brief;
 mod cache;
 mod components;
+mod constraints;
 mod ddl;
 mod def;
 mod definition;

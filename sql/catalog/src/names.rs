@@ -8,6 +8,7 @@
 
 use crate::FullName;
 use crate::brief::Brief;
+use crate::constraints::Kind;
 use crate::definition::Definition;
 use crate::definition_cache::DefinitionCache;
 use crate::entry::NameEntry;
@@ -105,9 +106,14 @@ impl Names {
         self.published.lock().children(parent)
     }
 
-    /// Whether a table of the schema other than `table` has a foreign key of that (folded) name.
-    pub fn has_foreign_key(&self, schema: &str, key: &str, table: Option<&str>) -> bool {
-        self.published.lock().has_foreign_key(schema, key, table)
+    /// Whether a table of the schema has a constraint of that name, other than those that `goes` names.
+    pub(crate) fn has_constraint(
+        &self,
+        kind: Kind,
+        named: (&str, &str),
+        goes: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        self.published.lock().has_constraint(kind, named, goes)
     }
 
     /// Publishes several definitions; who looks through all names sees all of them or none. The tables that they
@@ -328,7 +334,9 @@ mod tests {
         let before: u64 = stdx::shared_writes().iter().sum();
         let entry = create(&names, 1_000_000, Some("t1"));
         assert_eq!(children(&names, "t1"), Some(1));
-        assert!(names.has_foreign_key("d", "K", None));
+        assert!(names.has_constraint(Kind::ForeignKey, ("d", "K"), &|_| false));
+        assert!(!names.has_constraint(Kind::ForeignKey, ("d", "K"), &|table| table == "t1000000"));
+        assert!(!names.has_constraint(Kind::Check, ("d", "K"), &|_| false));
         let to = names.entry("d", "renamed");
         let moved = entry.in_memory().map(|d| Arc::new(d.redefined(d.def.clone())));
         names.publish_all(vec![(Arc::clone(&to), moved), (entry, None)]);

@@ -1,6 +1,6 @@
 //! The bytes that a table's definition is stored as.
 //!
-//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at. Two before are read.
+//! 1. The stored form begins with a version byte; a newer one is refused, never guessed at. Three before are read.
 //! 2. What is known of each table while its definition is not in memory comes first ([`Brief`]). 3. Decoding checks everything: the bytes come from disk.
 
 use crate::brief::Brief;
@@ -15,10 +15,12 @@ use std::iter;
 use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
-pub(crate) const DEFINITION_VERSION: u8 = 5;
-/// The version before: without a [`Brief`].
+pub(crate) const DEFINITION_VERSION: u8 = 6;
+/// The version before: its [`Brief`] has no names of checks.
+pub(crate) const WITHOUT_CHECKS: u8 = 5;
+/// The one before that: without a [`Brief`].
 const WITHOUT_BRIEF: u8 = 4;
-/// The one before that: without what is known of older rows, too.
+/// And before: without what is known of older rows, too.
 const WITHOUT_OLDER: u8 = 3;
 /// Bit of a stored key part's prefix length: the part is descending.
 const DESCENDING: u32 = 1 << 31;
@@ -62,11 +64,11 @@ impl TableDef {
     pub fn decode(bytes: &[u8]) -> Decoded<TableDef> {
         let mut r = Reader::new(bytes);
         let version = r.u8().map_err(|_| "empty definition")?;
-        if !matches!(version, WITHOUT_OLDER | WITHOUT_BRIEF | DEFINITION_VERSION) {
+        if !(WITHOUT_OLDER..=DEFINITION_VERSION).contains(&version) {
             return Err("written by another version");
         }
-        if version == DEFINITION_VERSION {
-            Brief::skip(&mut r)?;
+        if version >= WITHOUT_CHECKS {
+            Brief::skip(&mut r, version)?;
         }
         let mut def = decode_table(&mut r)?;
         if version != WITHOUT_OLDER {

@@ -255,6 +255,9 @@ fn catalog_parts(error: &CatalogError) -> (u16, &'static str, String) {
         E::ForeignKeyExists(name) => {
             (1826, "HY000", format!("Duplicate foreign key constraint name '{name}'"))
         }
+        E::CheckExists(name) => {
+            (3822, "HY000", format!("Duplicate check constraint name '{name}'."))
+        }
         E::ParentDropped { parent, constraint, child } => (
             3730,
             "HY000",

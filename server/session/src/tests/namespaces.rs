@@ -6,17 +6,19 @@ use std::time::Instant;
 use sync::Deadline;
 
 /// What somebody has locked (a namespace, a schema, a name, how), and a statement that waits for that.
-const ASKED: [(Namespace, &str, &str, Mode, &str); 8] = [
+const ASKED: [(Namespace, &str, &str, Mode, &str); 9] = [
     (Namespace::Global, "", "", Mode::S, "INSERT INTO d.t VALUES (1)"),
     (Namespace::Commit, "", "", Mode::S, "COMMIT"),
     (Namespace::BackupLock, "", "", Mode::S, "TRUNCATE d.t NOWAIT"),
     (Namespace::Schema, "d", "", Mode::X, "DROP TABLE d.u NOWAIT"),
     (Namespace::Table, "d", "t", Mode::X, "UPDATE d.t SET a = 3"),
     (Namespace::ForeignKey, "d", "k", Mode::X, KEY),
+    (Namespace::CheckConstraint, "d", "k", Mode::X, CHECK),
     (Namespace::AclCache, "", "", Mode::X, "CREATE USER somebody"),
     (Namespace::UserLevelLock, "", "l", Mode::X, "SELECT GET_LOCK('l', 0)"),
 ];
 const KEY: &str = "ALTER TABLE d.c NOWAIT ADD CONSTRAINT K FOREIGN KEY (a) REFERENCES d.p (a)";
+const CHECK: &str = "ALTER TABLE d.p NOWAIT ADD CONSTRAINT K CHECK (a > 0)";
 
 #[test]
 fn statements_ask_for_locks_of_each_active_namespace() {

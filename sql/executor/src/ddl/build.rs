@@ -12,7 +12,7 @@ use super::shape::Shape;
 use crate::columns::define_column;
 use crate::indexes::{arrange, define_index, name_indexes};
 use crate::{Environment, SqlError, WarningLevel};
-use catalog::{CheckDef, ColumnDef, DefaultValue, Generated, IndexDef, TableDef};
+use catalog::{CatalogError, CheckDef, ColumnDef, DefaultValue, Generated, IndexDef, TableDef};
 use expr::tree::columns_of;
 use parser::ast::{self, ColumnPlace, TypeKind};
 use parser::print::{self, Printer};
@@ -270,7 +270,7 @@ impl Builder {
             };
             check_constraint_name(&name)?;
             if self.shape.checks.iter().any(|c| same_name(&c.name, &name)) {
-                return Err(DdlError::DuplicateCheck(&name).into());
+                return Err(CatalogError::CheckExists(name).into());
             }
             disallowed::check(&check.expr, Place::Check(&name))?;
             let text = self.print(&check.expr, charset)?;

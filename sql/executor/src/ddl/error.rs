@@ -92,8 +92,6 @@ base::error_table! {
             3772 "HY000" "Default value expression of column '{column}' cannot refer user or system variables.";
 
         // Checks.
-        /// One name for two.
-        DuplicateCheck(name) = 3822 "HY000" "Duplicate check constraint name '{name}'.";
         /// A check that is not there.
         UnknownCheck(name) = 3821 "HY000" "Check constraint '{name}' is not found in the table.";
         /// A column of another table.
