@@ -6,7 +6,7 @@
 //! 3. It leaves the map only under the write latch, when the registry holds its only handle, no slot
 //!    holds a grant of it (looked at after a heavy fence) and it has no ticket.
 //! 4. Nobody walks over all names under the latch. A hand goes round the places, two for each name that comes, in steps of
-//!    [`STEP`] with one fence and one look through the slots, as a pair would need them, too; so there are about twice as many
+//!    `STEP` with one fence and one look through the slots, as a pair would need them, too; so there are about twice as many
 //!    names as are in use at most. Lists go through the places without a latch.
 
 use crate::mode::Namespace;
