@@ -6,11 +6,12 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use testkit::callgrind::{CountedServer, Instructions, each};
-use testkit::{Server, TempDir};
+use testkit::{Server, ServerBuilder, TempDir};
 
 /// User instructions per query. What was reached is held with some room, so that a regression is seen.
 /// With the Performance Schema as it is when a server starts: statement, transaction, digest, histories, table I/O and idle time of each. The aims are
@@ -191,6 +192,40 @@ fn the_performance_schema_adds_little_to_a_warm_point_select() {
     assert!(is_bare, "{off:.0?} instructions without it, at most {BARE_INSTRUCTIONS_MAX:?}");
     let is_within = added.iter().zip(SCHEMA_INSTRUCTIONS_MAX).all(|(added, most)| *added <= most);
     assert!(is_within, "{added:.0?} instructions, at most {SCHEMA_INSTRUCTIONS_MAX:?}");
+}
+
+/// Levels, and what each may add to a point select, prepared, to what the build without instruments takes: the aims of the
+/// specification.
+const LEVELS: [(&str, f64); 4] =
+    [("none", 20.0), ("tables", 120.0), ("statements", 250.0), ("def", 300.0)];
+/// What the level def may add to one as text. What was reached is held.
+const DEF_AS_TEXT_MAX: f64 = 390.0;
+
+#[test]
+#[ignore = "cargo xtask soak"]
+fn each_level_costs_little_more_than_a_build_without_instruments() {
+    const STATEMENT: &str = "session::session::Session::step";
+    let _alone = alone();
+    let bare = std::env::var_os("LIMPID_BARE").expect("LIMPID_BARE: the build without instruments");
+    let of = |server: ServerBuilder, mode: &str| {
+        let mut counted = CountedServer::start_inside(&server, STATEMENT);
+        counted.sysbench_event(("root", "oltp_point_select", mode), POINTS, 0.0).statement
+    };
+    let without = |mode| of(Server::with().binary(Path::new(&bare)), mode);
+    let at = |level: &str, mode| {
+        of(Server::with().option(format!("--limpid-instrument-level={level}")), mode)
+    };
+    let base = without("auto");
+    let added = LEVELS.map(|(level, _)| at(level, "auto") - base);
+    let as_text = at("def", "disable") - without("disable");
+    println!("bare {base:.1}, {LEVELS:?}: {added:.1?}, def as text {as_text:.1}");
+    assert!(base > 2_000.0, "{base:.1} instructions");
+    for ((level, most), added) in LEVELS.into_iter().zip(added) {
+        assert!(added <= most, "{level}: {added:.1} instructions more, at most {most}");
+    }
+    assert!(as_text <= DEF_AS_TEXT_MAX, "{as_text:.1} instructions more as text");
+    // What is counted is what is collected.
+    assert!(added[3] > added[0] + 100.0, "{added:.1?}");
 }
 
 #[test]

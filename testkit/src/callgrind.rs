@@ -40,6 +40,19 @@ impl CountedServer {
     /// # Panics
     /// When it cannot be started, or sysbench cannot fill its tables.
     pub fn start(with: &ServerBuilder) -> CountedServer {
+        Self::start_with(with, None)
+    }
+
+    /// As [`Self::start`]: what the server does outside of a function of its sessions, by its path, is not counted. So waiting for a
+    /// client that is late, and the upkeep of other threads, are not.
+    ///
+    /// # Panics
+    /// As it does.
+    pub fn start_inside(with: &ServerBuilder, function: &str) -> CountedServer {
+        Self::start_with(with, Some(function))
+    }
+
+    fn start_with(with: &ServerBuilder, inside: Option<&str>) -> CountedServer {
         let fill = |plain: &Server| {
             plain.sql("CREATE DATABASE sbtest");
             let prepare = [&["oltp_point_select"], &SHAPE[..], &["prepare"]].concat();
@@ -55,7 +68,7 @@ impl CountedServer {
                 server.sql(&format!("SELECT SUM(k), COUNT(c) FROM sbtest.sbtest{table}"));
             }
         };
-        Self::over(with, fill, warm)
+        Self::begun(with, inside, fill, warm)
     }
 
     /// A server over what `fill` makes, which is not counted; what it does from the end of `warm` on is.
@@ -67,12 +80,22 @@ impl CountedServer {
         fill: impl FnOnce(&Server),
         warm: impl FnOnce(&Server),
     ) -> CountedServer {
+        Self::begun(with, None, fill, warm)
+    }
+
+    fn begun(
+        with: &ServerBuilder,
+        inside: Option<&str>,
+        fill: impl FnOnce(&Server),
+        warm: impl FnOnce(&Server),
+    ) -> CountedServer {
         let folder = TempDir::new();
         let mut plain = with.start(folder.path());
         fill(&plain);
         plain.stop();
         let out = format!("--callgrind-out-file={}", folder.path().join("cg.out").display());
-        let valgrind = [
+        let inside = inside.map(|function| format!("--toggle-collect={function}"));
+        let mut valgrind = vec![
             "valgrind",
             "--tool=callgrind",
             "--instr-atstart=no",
@@ -83,6 +106,7 @@ impl CountedServer {
             "--quiet",
             &out,
         ];
+        valgrind.extend(inside.as_deref());
         let server = with.clone().under(&valgrind).start(folder.path());
         warm(&server);
         control("--instr=on", server.pid());

@@ -59,10 +59,10 @@ impl Context {
         if versions.is_empty() {
             return Ok(None);
         }
-        let all = aws_lc_rs::ALL_CIPHER_SUITES;
+        let known = aws_lc_rs::ALL_CIPHER_SUITES;
         let new = ("tls_ciphersuites", &*settings.suites);
-        let mut suites = chosen(all, new, ProtocolVersion::TLSv1_3)?;
-        suites.extend(chosen(all, ("ssl_cipher", &settings.ciphers), ProtocolVersion::TLSv1_2)?);
+        let mut suites = chosen(known, new, ProtocolVersion::TLSv1_3)?;
+        suites.extend(chosen(known, ("ssl_cipher", &settings.ciphers), ProtocolVersion::TLSv1_2)?);
         suites.retain(|suite| versions.contains(&suite.version()));
         let names: Vec<_> = suites.iter().map(|suite| of_suite(suite.suite())).collect();
         let ciphers = names.join(":");

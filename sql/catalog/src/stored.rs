@@ -16,11 +16,9 @@ use stdx::bytes::{Put, Reader, Truncated};
 use value::{Collation, ColumnType, KeyPart};
 
 pub(crate) const DEFINITION_VERSION: u8 = 6;
-/// The version before: its [`Brief`] has no names of checks.
+/// The version before: its [`Brief`] has no names of checks. Version 4 has no [`Brief`] at all.
 pub(crate) const WITHOUT_CHECKS: u8 = 5;
-/// The one before that: without a [`Brief`].
-const WITHOUT_BRIEF: u8 = 4;
-/// And before: without what is known of older rows, too.
+/// The one before that: without what is known of older rows, too.
 const WITHOUT_OLDER: u8 = 3;
 /// Bit of a stored key part's prefix length: the part is descending.
 const DESCENDING: u32 = 1 << 31;

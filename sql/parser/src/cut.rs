@@ -291,7 +291,9 @@ mod tests {
         let sql = b"SELECT 1, 'a' 'b' FROM t WHERE a = 2 AND b = 'x' 'y' AND c + 3 > 4";
         let mut buf = Cut::default();
         assert!(cut(sql, SqlMode::DEFAULT, &mut buf));
-        let parsed = parse(sql, SqlMode::DEFAULT, buf.literals(), 0).unwrap();
+        let parsed =
+            parse(sql, SqlMode::DEFAULT, buf.literals(), DigestLimits { made: 0, told: 0 })
+                .unwrap();
         let text = format!("{:?}", parsed.statement);
         assert!(text.contains("Lifted(3, Int(2))") && text.contains("Lifted(7, Int(4))"), "{text}");
         assert_eq!(text.matches("Lifted").count(), 2, "{text}");

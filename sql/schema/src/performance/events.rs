@@ -88,13 +88,7 @@ fn running(process: &ProcessRow, event_id: u64, now_ns: u64) -> Vec<Cell<'_>> {
     let mut row =
         Vec::from(cells![process.thread_id, event_id, Cell::Null, class.name(), Cell::Null]);
     row.extend(time_cells(class.timed().then_some((process.since_ns, now_ns))));
-    row.extend(cells![
-        0u64,
-        process.info.as_ref(),
-        Cell::Null,
-        Cell::Null,
-        process.who.db()
-    ]);
+    row.extend(cells![0u64, process.info.as_ref(), Cell::Null, Cell::Null, process.who.db()]);
     row.extend(cells![
         Cell::Null,
         Cell::Null,
