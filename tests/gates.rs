@@ -228,6 +228,22 @@ fn each_level_costs_little_more_than_a_build_without_instruments() {
     assert!(added[3] > added[0] + 100.0, "{added:.1?}");
 }
 
+/// Misses of a data cache of 48 KB by a point select, prepared, where 16 sessions take turns. Before the Performance Schema came, they
+/// were 158; with stacks of each session's own, 190. The aim is 70.
+const MISSES_MAX: f64 = 157.0;
+
+#[test]
+#[ignore = "cargo xtask soak"]
+fn sessions_that_take_turns_miss_the_cache_no_oftener_than_before_the_performance_schema() {
+    const EVENTS: (u64, u64) = (3_200, 19_200);
+    let _alone = alone();
+    let mut counted = CountedServer::start_misses(&Server::with());
+    let of = ("root", "oltp_point_select --threads=16", "auto");
+    let misses = counted.sysbench_event(of, EVENTS, MISSES_MAX).statement;
+    println!("{misses:.1} misses");
+    assert!(misses > 20.0 && misses <= MISSES_MAX, "{misses:.1} misses, at most {MISSES_MAX}");
+}
+
 #[test]
 fn a_statement_that_is_already_there_costs_one_recv_and_one_send() {
     let _alone = alone();

@@ -17,9 +17,41 @@ pub struct CountedServer {
     folder: TempDir,
     /// callgrind's dumps so far.
     dumps: usize,
+    counts: Counts,
 }
 
-/// Instructions of one event.
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Instructions,
+    /// Of those, what is done inside of a function.
+    Inside(&'static str),
+    /// Reads and writes that miss the first-level data cache.
+    Misses,
+}
+
+impl Counts {
+    fn options(self) -> Vec<String> {
+        match self {
+            Counts::Instructions => Vec::new(),
+            Counts::Inside(function) => vec![format!("--toggle-collect={function}")],
+            Counts::Misses => {
+                ["--cache-sim=yes", "--I1=32768,8,64", "--D1=49152,12,64"].map(String::from).into()
+            }
+        }
+    }
+
+    /// From the totals of a dump.
+    fn of(self, totals: &[f64]) -> f64 {
+        let one = |n: usize| totals.get(n).copied().unwrap_or(0.0);
+        match self {
+            Counts::Misses => one(4) + one(5),
+            _ => one(0),
+        }
+    }
+}
+
+/// Instructions of one event, or misses.
 #[derive(Debug, Clone, Copy)]
 pub struct Instructions {
     /// Of the threads that run statements.
@@ -40,7 +72,7 @@ impl CountedServer {
     /// # Panics
     /// When it cannot be started, or sysbench cannot fill its tables.
     pub fn start(with: &ServerBuilder) -> CountedServer {
-        Self::start_with(with, None)
+        Self::start_with(with, Counts::Instructions)
     }
 
     /// As [`Self::start`]: what the server does outside of a function of its sessions, by its path, is not counted. So waiting for a
@@ -48,11 +80,19 @@ impl CountedServer {
     ///
     /// # Panics
     /// As it does.
-    pub fn start_inside(with: &ServerBuilder, function: &str) -> CountedServer {
-        Self::start_with(with, Some(function))
+    pub fn start_inside(with: &ServerBuilder, function: &'static str) -> CountedServer {
+        Self::start_with(with, Counts::Inside(function))
     }
 
-    fn start_with(with: &ServerBuilder, inside: Option<&str>) -> CountedServer {
+    /// As [`Self::start`]: reads and writes that miss a data cache of 48 KB in 12 ways are counted, not instructions.
+    ///
+    /// # Panics
+    /// As it does.
+    pub fn start_misses(with: &ServerBuilder) -> CountedServer {
+        Self::start_with(with, Counts::Misses)
+    }
+
+    fn start_with(with: &ServerBuilder, counts: Counts) -> CountedServer {
         let fill = |plain: &Server| {
             plain.sql("CREATE DATABASE sbtest");
             let prepare = [&["oltp_point_select"], &SHAPE[..], &["prepare"]].concat();
@@ -68,7 +108,7 @@ impl CountedServer {
                 server.sql(&format!("SELECT SUM(k), COUNT(c) FROM sbtest.sbtest{table}"));
             }
         };
-        Self::begun(with, inside, fill, warm)
+        Self::begun(with, counts, fill, warm)
     }
 
     /// A server over what `fill` makes, which is not counted; what it does from the end of `warm` on is.
@@ -80,12 +120,12 @@ impl CountedServer {
         fill: impl FnOnce(&Server),
         warm: impl FnOnce(&Server),
     ) -> CountedServer {
-        Self::begun(with, None, fill, warm)
+        Self::begun(with, Counts::Instructions, fill, warm)
     }
 
     fn begun(
         with: &ServerBuilder,
-        inside: Option<&str>,
+        counts: Counts,
         fill: impl FnOnce(&Server),
         warm: impl FnOnce(&Server),
     ) -> CountedServer {
@@ -94,7 +134,7 @@ impl CountedServer {
         fill(&plain);
         plain.stop();
         let out = format!("--callgrind-out-file={}", folder.path().join("cg.out").display());
-        let inside = inside.map(|function| format!("--toggle-collect={function}"));
+        let options = counts.options();
         let mut valgrind = vec![
             "valgrind",
             "--tool=callgrind",
@@ -106,11 +146,11 @@ impl CountedServer {
             "--quiet",
             &out,
         ];
-        valgrind.extend(inside.as_deref());
+        valgrind.extend(options.iter().map(String::as_str));
         let server = with.clone().under(&valgrind).start(folder.path());
         warm(&server);
         control("--instr=on", server.pid());
-        CountedServer { server, folder, dumps: 0 }
+        CountedServer { server, folder, dumps: 0, counts }
     }
 
     /// Instructions during `work`.
@@ -119,7 +159,7 @@ impl CountedServer {
         work(&self.server);
         control("--dump", self.server.pid());
         self.dumps += 1;
-        dumped(self.folder.path(), self.dumps)
+        dumped(self.folder.path(), self.dumps, self.counts)
     }
 
     /// Instructions of one event of a script of sysbench's, behind whose name options may stand, as `user` (root, or `reader`, who
@@ -147,14 +187,15 @@ fn load(server: &Server, user: &str, script: &str, events: u64, mode: &str) {
     let (events, mode) = (format!("--events={events}"), format!("--db-ps-mode={mode}"));
     let script: Vec<&str> = script.split(' ').collect();
     let run = ["--threads=1", "--time=0", "--rand-type=uniform", &events, &mode, &user];
-    let answer = server.sysbench(false, &[&script[..], &run, &SHAPE, &["run"]].concat());
+    let (name, options) = script.split_at(1);
+    let answer = server.sysbench(false, &[name, &run, &SHAPE, options, &["run"]].concat());
     assert!(answer.ok, "{}\n{}", answer.out, answer.err);
     // The end of its connection is part of it.
     crate::pause(ENDS_MS);
 }
 
 /// What a dump says, which has a file for each thread.
-fn dumped(folder: &Path, number: usize) -> Instructions {
+fn dumped(folder: &Path, number: usize, counts: Counts) -> Instructions {
     let mut sum = Instructions { statement: 0.0, background: 0.0 };
     let prefix = format!("cg.out.{number}-");
     let entries = std::fs::read_dir(folder).expect("the folder of the server");
@@ -164,12 +205,14 @@ fn dumped(folder: &Path, number: usize) -> Instructions {
         }
         let text = std::fs::read_to_string(entry.path()).expect("a dump");
         let total = text.lines().rfind(|l| l.starts_with("totals:") || l.starts_with("summary:"));
-        let total = total.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok());
+        let total =
+            total.map(|line| line.split_whitespace().filter_map(|n| n.parse().ok()).collect());
+        let total: Vec<f64> = total.unwrap_or_default();
         // The dashboard's thread runs statements of its own.
         let is_session =
             text.contains("session::core::Core") && !text.contains("dashboard::sample::");
         let of = if is_session { &mut sum.statement } else { &mut sum.background };
-        *of += total.unwrap_or(0.0);
+        *of += counts.of(&total);
     }
     sum
 }

@@ -10,6 +10,7 @@ mod owners;
 mod prepared;
 mod rooms;
 mod samples;
+mod secrets;
 mod sockets;
 mod stages;
 mod stopped;

@@ -155,6 +155,13 @@ fn other_builds() -> Result<(Tally, bool), String> {
         tally.add(more);
         good &= fine;
     }
+    if let Some((_, bare)) = binaries.iter().find(|(called, _)| *called == "bare") {
+        let mut gate = cargo(&["test", "--release", "--test", "gates", "--", "--ignored"]);
+        gate.args(["--nocapture", "--test-threads=1"]).env("LIMPID_BARE", bare);
+        let (more, fine) = shell::run_counting(&mut gate)?;
+        tally.add(more);
+        good &= fine;
+    }
     for went in [dashboard_is_small(&usual, &no_dashboard), pfs_levels::by_the_clock(&binaries)] {
         if let Err(what) = went {
             eprintln!("{what}");

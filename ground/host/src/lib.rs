@@ -18,6 +18,8 @@ pub mod clock;
 mod disk;
 mod flush_method;
 #[cfg(not(loom))]
+pub mod lent_stack;
+#[cfg(not(loom))]
 pub mod probe;
 mod real;
 pub mod rest;

@@ -84,7 +84,7 @@ const BUCKETS_TOGETHER: usize = 448;
 /// The histogram of a session's statements of one digest.
 #[derive(Debug)]
 pub(crate) struct Histogram {
-    most: Box<[AtomicU32]>,
+    most: Box<[AtomicU32; BUCKETS_TOGETHER]>,
     /// What takes hours.
     last: [AtomicU32; STATEMENT_BUCKETS - BUCKETS_TOGETHER],
 }
@@ -105,7 +105,7 @@ impl Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        let most = (0..BUCKETS_TOGETHER).map(|_| AtomicU32::new(0)).collect();
+        let most = Box::new([const { AtomicU32::new(0) }; BUCKETS_TOGETHER]);
         Histogram { most, last: Default::default() }
     }
 }

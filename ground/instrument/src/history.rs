@@ -83,7 +83,7 @@ pub struct StatementRecord {
     /// Its number among the thread's events.
     pub event_id: u64,
     /// The transaction that it was run in, by its number among the thread's events.
-    pub nesting: Option<u64>,
+    pub nesting: Option<NonZeroU64>,
     /// Its instrument's number.
     pub instrument: u16,
     /// When it began and ended, in nanoseconds of the callers' clock; `None`: it is not timed.
@@ -327,7 +327,7 @@ impl Rings {
     fn keep_again(
         &mut self,
         run: RunPlace,
-        (event_id, nesting): (u64, Option<u64>),
+        (event_id, nesting): (u64, Option<NonZeroU64>),
         plain: &Plain,
         kept: Kept<'_>,
     ) {
@@ -465,7 +465,7 @@ impl SessionRuns {
 pub struct SessionHistory {
     shared: Arc<Shared>,
     /// The number of the transaction that goes on.
-    active: Option<u64>,
+    active: Option<NonZeroU64>,
 }
 
 impl SessionHistory {
@@ -616,7 +616,7 @@ pub struct HistoryWriter<'h> {
     thread_id: u64,
     rings: Taken<'h, Rings>,
     events: &'h Tally,
-    active: &'h mut Option<u64>,
+    active: &'h mut Option<NonZeroU64>,
 }
 
 impl HistoryWriter<'_> {
@@ -687,7 +687,7 @@ impl HistoryWriter<'_> {
     pub fn begin_transaction(&mut self, mut record: TransactionRecord) {
         record.nesting = NonZeroU64::new(self.events.get());
         record.event_id = self.number();
-        *self.active = Some(record.event_id);
+        *self.active = NonZeroU64::new(record.event_id);
         self.rings.active = Some(record);
     }
 
@@ -757,7 +757,7 @@ struct EventId {
     thread_id: u64,
     event_id: u64,
     /// The transaction that it belongs to.
-    nesting: Option<u64>,
+    nesting: Option<NonZeroU64>,
 }
 
 fn write(
@@ -1046,7 +1046,7 @@ mod tests {
         assert_eq!(mine(current_transactions()), all[1..]);
         let nested = statement_histories().into_iter().filter(|r| r.thread_id == 78);
         assert_eq!(
-            nested.map(|r| (r.event_id, r.nesting)).collect::<Vec<_>>(),
+            nested.map(|r| (r.event_id, n(r.nesting))).collect::<Vec<_>>(),
             [(1, None), (3, Some(2)), (4, None)]
         );
         empty_last_transactions();

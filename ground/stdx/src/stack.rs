@@ -16,6 +16,12 @@ pub fn begin(bytes: usize) {
     STACK.set((here(), bytes));
 }
 
+/// From now on the present thread runs on another stack: where it began and how many bytes it has; what counted before.
+#[inline]
+pub fn replace(stack: (usize, usize)) -> (usize, usize) {
+    STACK.replace(stack)
+}
+
 /// Whether one more level of a recursion may be entered.
 #[inline]
 #[must_use]

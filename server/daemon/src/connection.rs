@@ -185,6 +185,10 @@ impl Net for Out<'_, '_> {
             }
         }
     }
+
+    fn next_frame(&self) -> Option<u8> {
+        self.line.next_frame()
+    }
 }
 
 /// Why a connection ended, when the client did not say goodbye.
@@ -329,7 +333,8 @@ fn converse(session: &mut Session, line: &mut Line<'_>, mut more: bool) -> Lost 
         }
         let (timeout_s, read_timeout_s) = (session.write_timeout_s(), session.read_timeout_s());
         let mut out = Out { line: &mut *line, timeout_s, read_timeout_s };
-        match session.step(&mut out) {
+        // What it writes to a stack is in this core's cache from the session before.
+        match host::lent_stack::work(|| session.step(&mut out)) {
             Next::Continue => {}
             Next::Secure => {
                 if line.secure(session).is_err() {
@@ -389,6 +394,7 @@ fn receive(session: &mut Session, line: &mut Line<'_>) -> Result<(), Lost> {
 fn sleep(session: &mut Session, line: &mut Line<'_>, left: Duration) -> io::Result<bool> {
     session.rest();
     line.rest();
+    host::lent_stack::trim();
     host::rest::rest();
     let came = line.socket.wait(PollFlags::IN, left);
     host::rest::wake();

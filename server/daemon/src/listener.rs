@@ -232,6 +232,7 @@ fn begin(
     let proxied = may_be_proxied(server, &from);
     let shared = Arc::clone(process);
     let stack = stack_bytes(server);
+    host::lent_stack::set_bytes(stack);
     let serve = move || connection::serve(&shared, session, &socket, proxied);
     let spawned = process.threads(server).run(stack, Box::new(serve));
     if let Err(error) = spawned {

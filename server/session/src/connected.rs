@@ -176,7 +176,11 @@ impl Connected {
         lists.moves += 1;
         for (by, row) in ALL.into_iter().flat_map(|by| rows.iter().map(move |row| (by, row))) {
             let sums = match &row.account {
-                Some((user, host)) => lists.of(by, user, host).map(|count| &mut count.figures),
+                // As with status: rows are made by those who come.
+                Some((user, host)) => {
+                    let count = lists.by[by as usize].get_mut(&key(by, user, host));
+                    count.map(|count| &mut count.figures)
+                }
                 None => Some(&mut lists.own[by as usize]),
             };
             if let Some(sums) = sums {

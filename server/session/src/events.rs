@@ -19,7 +19,8 @@ impl Core {
         }
         let plan = &self.events.plan;
         if plan.is_idle_plain {
-            let waited_ns = now_ns.saturating_sub(self.entry.since_ns());
+            // Both are readings of this thread, of a clock that does not go back.
+            let waited_ns = now_ns.wrapping_sub(self.entry.since_ns());
             self.client.slot().counters.add_idle(Some(waited_ns));
         } else if plan.idle {
             self.end_idle(now_ns);
@@ -34,23 +35,36 @@ impl Core {
         self.entry.is_of(self.events.instrument());
     }
 
-    /// Shows a text in the process list, without the passwords in it.
+    /// Shows a text in the process list, without the passwords in it; whether there were some. What comes behind SELECT and its kin
+    /// is looked at once it is known that more statements follow ([`Self::looks_for_secrets`]).
     #[inline]
-    pub(crate) fn show_text(&self, activity: Activity, now_ns: u64, sql: &[u8]) {
+    pub(crate) fn show_text(&self, activity: Activity, now_ns: u64, sql: &[u8]) -> bool {
         let entry = &self.entry;
         let verb = sql.first_chunk::<3>().map(|verb| verb.map(|c| c.to_ascii_lowercase()));
-        // SELECT and the statements that change rows have none.
-        let may_tell = matches!(verb.as_ref(), Some(b"alt" | b"cre" | b"pre" | b"set"));
-        match may_tell.then(|| without_secrets(sql)).flatten() {
-            Some(shown) => entry.publish(activity, now_ns, &shown),
+        let has_none = matches!(
+            verb.as_ref(),
+            Some(b"sel" | b"ins" | b"upd" | b"del" | b"rep" | b"com" | b"rol" | b"beg")
+        );
+        let hidden = if has_none { None } else { without_secrets(sql) };
+        match &hidden {
+            Some(shown) => entry.publish(activity, now_ns, shown),
             None => entry.publish(activity, now_ns, sql),
         }
+        hidden.is_some()
     }
 
     /// A text of the command that runs is none of a program: if it may tell a password, what the client sent is overwritten
     /// when the command ends.
     pub(crate) fn looks_for_secrets(&mut self, text: &[u8]) {
         self.has_secret |= may_have(text);
+    }
+
+    /// More statements follow the first one of a text, which is shown whole.
+    #[cold]
+    pub(crate) fn hide_what_follows(&mut self, sql: &[u8]) {
+        if let Some(shown) = without_secrets(sql) {
+            self.entry.publish(Activity::Query, self.entry.since_ns(), &shown);
+        }
     }
 
     /// Adds the wait for the client to what is collected of such.
@@ -113,7 +127,7 @@ impl Core {
         }
         let (rows_sent, errors) = reply.take_counts();
         let conditions = env.diagnostics.total();
-        let text = RecordedText::Written(sql.get(events.from..).unwrap_or(sql));
+        let text = RecordedText::Written(events.own_part(sql));
         let prepared = None;
         let ended = Ended { now_ns, rows_sent, errors, conditions, text, transaction, prepared };
         if events.end(client.slot(), ended) && errors > 0 {
@@ -132,7 +146,7 @@ impl Core {
             Command::Execute { id, .. } => statements.of_end(*id),
             Command::Query(sql) => match &executed {
                 Some(executed) => (&executed.text[..], true, executed.row.as_ref()),
-                None => (sql.get(events.from..).unwrap_or(sql), events.may_tell_secrets(), None),
+                None => (events.own_part(sql), events.may_tell_secrets(), None),
             },
             Command::Prepare(sql) => (sql, true, None),
             _ => (b"", false, None),

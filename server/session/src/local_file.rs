@@ -1,7 +1,7 @@
 //! A file that the client sends in the middle of a statement: LOAD DATA LOCAL.
 //!
 //! 1. The client sends packets until an empty one, whatever becomes of the statement: what is left is read and
-//!    forgotten. 2. The statement's reply goes on behind the last packet's sequence number.
+//!    forgotten. 2. The statement's reply goes on behind the last packet's sequence number, or the last frame's.
 
 use crate::net::Net;
 use std::io::{self, Read};
@@ -60,7 +60,7 @@ impl<'a> LocalFile<'a> {
         let header = &self.buffer[self.at..self.at + HEADER_BYTES];
         let (length, seq) = (u32::from_le_bytes([header[0], header[1], header[2], 0]), header[3]);
         self.at += HEADER_BYTES;
-        self.out.set_seq(seq.wrapping_add(1));
+        self.out.set_seq(self.net.next_frame().unwrap_or(seq.wrapping_add(1)));
         self.left = length as usize;
         self.ended = self.left == 0 && !self.full;
         self.full = self.left == FULL_BYTES;

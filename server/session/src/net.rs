@@ -10,6 +10,11 @@ pub trait Net {
         let _ = into;
         Err(std::io::ErrorKind::Unsupported.into())
     }
+    /// The number of the next frame, where packets come and go in packed frames: an answer has that, whatever number its statement's
+    /// packets had.
+    fn next_frame(&self) -> Option<u8> {
+        None
+    }
 }
 
 /// Nobody: who hears what runs before the first client, and what `init_connect` answers.

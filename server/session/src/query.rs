@@ -57,7 +57,10 @@ impl Core {
             if !matches!(parsed.kind.runner, Runner::Executor) {
                 self.looks_for_secrets(text);
             }
-            self.events.from = from;
+            self.events.is_part(from, sql.len() - end);
+            if more && from == 0 {
+                self.hide_what_follows(sql);
+            }
             self.event_is_of(parsed.kind.counter);
             self.take_digest_of_parsed(text, parsed.digest.take());
             let went_well = self.run_text(parsed, net);

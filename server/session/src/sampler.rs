@@ -161,12 +161,12 @@ impl Taking<'_> {
         }
     }
 
-    /// THREAD_ID and connection id of the session in a slot; there is none in that of a transaction prepared by XA.
+    /// THREAD_ID (0: it has none) and connection id of the session in a slot; there is none in that of a transaction prepared by XA.
     fn named(&self, slot: usize) -> Option<(u64, u64)> {
         let slot = self.server.engine.slots().session(slot);
         let [thread_id, id] =
             [&slot.thread_id, &slot.session_id].map(|n| n.load(Ordering::Relaxed));
-        (thread_id != 0 && id != 0).then_some((thread_id, id))
+        (id != 0).then_some((thread_id, id))
     }
 
     /// As the process list tells it.

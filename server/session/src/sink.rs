@@ -85,8 +85,15 @@ impl<'a> Rows<'a> {
     /// Rows of these columns follow, whose definitions were written elsewhere.
     pub fn begin_described(&mut self, columns: &[ResultColumn]) {
         self.prepare_text(columns);
+        self.announce(columns);
+    }
+
+    #[inline(always)]
+    fn announce(&mut self, columns: &[ResultColumn]) {
         self.codes.clear();
-        self.codes.extend(columns.iter().map(code_of));
+        for column in columns {
+            self.codes.push(code_of(column));
+        }
     }
 }
 
@@ -123,8 +130,7 @@ impl Rows<'_> {
     fn end_header(&mut self, columns: &[ResultColumn]) {
         reply::end_of_columns(self.out, self.caps, self.status, 0);
         if self.binary {
-            self.codes.clear();
-            self.codes.extend(columns.iter().map(code_of));
+            self.announce(columns);
         }
     }
 

@@ -79,7 +79,12 @@ impl Catalog {
         let known: HashSet<String> =
             old.iter().flat_map(|old| &old.checks).map(|check| folded_name(&check.name)).collect();
         let goes = |other: &str| old.is_some_and(|old| old.name == other);
+        // A table that is renamed renames those that were named after it, perhaps as others of its own are called.
+        let mut come = HashSet::new();
         for name in Kind::Check.names_in(new) {
+            if !come.insert(folded_name(name)) {
+                return Err(Kind::Check.taken(name));
+            }
             if !known.contains(&folded_name(name)) {
                 let claimed = (Kind::Check, &*new.schema, &**name);
                 self.claim_name(client, cache, claimed, &goes, deadline)?;

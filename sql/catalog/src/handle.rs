@@ -65,7 +65,8 @@ impl Watched {
     /// When something begins: ticks, or 0 where it is not timed.
     #[inline(always)]
     fn start(self) -> u64 {
-        if self.timed { sync::ticks().max(1) } else { 0 }
+        // A tick is not long.
+        if self.timed { sync::ticks() | 1 } else { 0 }
     }
 }
 
@@ -134,10 +135,14 @@ impl Handle {
     #[inline]
     pub fn locked_timer(&self, is_locked: bool) -> Option<RowTimer<'_>> {
         let watched = self.watched();
-        if watched.locks && !is_locked {
-            self.figures().locked(false);
+        if !watched.locks && !watched.io {
+            return None;
         }
-        watched.io.then(|| RowTimer { io: self.figures(), start: watched.start() })
+        let io = self.figures();
+        if watched.locks && !is_locked {
+            io.locked(false);
+        }
+        watched.io.then(|| RowTimer { io, start: watched.start() })
     }
 
     /// Counts that a statement locks it; a view has no lock of its own.

@@ -193,6 +193,7 @@ fn drop_table(drop: &ast::DropTable, context: &mut Context<'_>) -> Result<Outcom
 
 fn truncate(name: &ast::ObjectName, context: &mut Context<'_>) -> Result<Outcome, SqlError> {
     if let Some(view) = views::truncatable(name, context)? {
+        context.tables.admit_virtual_change(&view.def().schema, &view.def().name)?;
         let catalog = context.tables.catalog();
         view.table().truncate(&ReadContext { viewer: &*context.env, catalog, equal: &[] });
         return Ok(Outcome::default());

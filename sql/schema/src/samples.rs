@@ -62,7 +62,7 @@ fn row(time_us: u64, sample: &SessionSample) -> Vec<Cell<'_>> {
     row.extend([text(&of.schema), text(&of.name), text(&of.index)]);
     row.extend(cells![
         wait.map(|wait| wait.number).filter(|number| *number != 0),
-        sample.blocker.map(|(thread_id, _)| thread_id),
+        sample.blocker.map(|(thread_id, _)| thread_id).filter(|id| *id != 0),
         sample.blocker.map(|(_, session_id)| session_id),
         sample.transaction_ns.map(seconds),
         sample.digest.as_ref().map(hex),

@@ -64,8 +64,8 @@ pub(crate) struct Events {
     /// The thread's time on a processor when it began, while somebody wants to know: else 0.
     begin_cpu_ns: u64,
     digest: Option<DigestPlace>,
-    /// Where it begins in the text of its command.
-    pub from: usize,
+    /// Bytes of its command's text before it and behind it.
+    part: (u32, u32),
     /// Rows that it changed.
     pub rows_affected: u64,
     watch: Watch,
@@ -151,7 +151,7 @@ impl Events {
             begin_ns: 0,
             begin_cpu_ns: 0,
             digest: None,
-            from: 0,
+            part: (0, 0),
             rows_affected: 0,
             watch: Watch::default(),
             plan: Plan::unknown(),
@@ -169,10 +169,25 @@ impl Events {
     /// A statement begins, of an instrument that may still become a better one.
     #[inline]
     pub fn begin(&mut self, instrument: u16, now_ns: u64) {
-        (self.instrument, self.begin_ns, self.digest, self.from) = (instrument, now_ns, None, 0);
+        (self.instrument, self.begin_ns, self.digest) = (instrument, now_ns, None);
+        self.part = (0, 0);
         if self.plan.cpu {
             self.begin_cpu();
         }
+    }
+
+    /// So many bytes of its command's text lie before it, and so many behind it.
+    #[inline]
+    pub fn is_part(&mut self, before: usize, behind: usize) {
+        self.part = (before as u32, behind as u32);
+    }
+
+    /// What is its own of the text of its command. Where the client's character set is another one, lengths are not those of the text
+    /// that was read: that may be less than there is, never another statement's.
+    #[inline]
+    pub fn own_part<'t>(&self, sql: &'t [u8]) -> &'t [u8] {
+        let (before, behind) = (self.part.0 as usize, self.part.1 as usize);
+        sql.get(before..sql.len().saturating_sub(behind)).unwrap_or_default()
     }
 
     #[cold]
@@ -304,8 +319,10 @@ impl Events {
     /// done: nearly all of them.
     #[inline(always)]
     fn end_plainly(&mut self, slot: &SessionSlot, ended: Ended<'_>, did: Did, is_range: bool) {
+        debug_assert!(ended.now_ns >= self.begin_ns);
         let plain = Plain {
-            ns: ended.now_ns.saturating_sub(self.begin_ns),
+            // Readings of one thread, of a clock that does not go back.
+            ns: ended.now_ns.wrapping_sub(self.begin_ns),
             times_ns: (self.begin_ns, ended.now_ns),
             rows_sent: ended.rows_sent,
             rows_examined: did.rows_examined,

@@ -75,11 +75,11 @@ impl Core {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::EXECUTE, now_ns);
         self.take_digest(&mut one.digest);
-        let entry = &self.entry;
         if self.statements.shows(id) {
-            entry.publish_again(Activity::Execute, now_ns, &one.sql);
-        } else {
-            entry.publish(Activity::Execute, now_ns, &one.sql);
+            self.entry.publish_again(Activity::Execute, now_ns, &one.sql);
+        } else if self.show_text(Activity::Execute, now_ns, &one.sql) {
+            // It is not its text that is shown.
+            self.statements.shows_other();
         }
         self.env.diagnostics.clear();
         if one.pending != Pending::Nothing {

@@ -68,7 +68,7 @@ fn text_of_other(row: &mut TextRow<'_>, v: &Datum<'_>) {
     row.bytes(&text);
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn binary_row(out: &mut Outbox, codes: &[ColumnCode], values: &[Datum<'_>]) {
     let mut row = BinaryRow::begin(out, values.len());
     values.iter().zip(codes).for_each(|(value, code)| binary_value(&mut row, value, *code));

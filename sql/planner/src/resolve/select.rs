@@ -131,7 +131,8 @@ impl Resolver<'_, '_> {
     fn outputs(&mut self, items: &[SelectItem]) -> Result<(), SqlError> {
         self.scope().later = items.iter().rev().map(item_name).collect();
         // What is around the blocks of a UNION has no number.
-        let is_outermost = self.scopes.iter().rev().skip(1).all(|scope| scope.number == 0);
+        let is_outermost =
+            self.scopes.iter().rev().skip(1).all(|scope| scope.number == 0 && scope.hidden);
         for item in items {
             self.scope().later.pop();
             self.context.in_select_list = is_outermost && is_column(item);

@@ -8,6 +8,7 @@ use crate::information::{Cell, Rows, cells};
 use catalog::{ProcessRow, ReadContext};
 use instrument::{STATEMENTS, StatementRecord, Sum, statement_named};
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 
 const EXECUTE: u16 = statement_named("statement/com/Execute");
 const PREPARE: u16 = statement_named("statement/com/Prepare");
@@ -65,7 +66,7 @@ fn ended(record: &StatementRecord) -> Vec<Cell<'_>> {
 
 /// From NESTING_EVENT_ID to EXECUTION_ENGINE. Statements of stored programs are not there yet, so that none is nested in another.
 fn tail(
-    nesting: Option<u64>,
+    nesting: Option<NonZeroU64>,
     (thread_id, event_id): (u64, u64),
     cpu_ps: u64,
     memory: [u64; 2],
@@ -74,7 +75,16 @@ fn tail(
     let [controlled, total] = memory;
     // No session counts what others ran: no two have the same numbers, as long as the history of statements is kept.
     let statement_id = (thread_id << 32) | (event_id & u64::from(u32::MAX));
-    cells![nesting, of, 0u64, statement_id, cpu_ps, controlled, total, "PRIMARY"]
+    cells![
+        nesting.map(NonZeroU64::get),
+        of,
+        0u64,
+        statement_id,
+        cpu_ps,
+        controlled,
+        total,
+        "PRIMARY"
+    ]
 }
 
 /// The row of a statement that runs.
