@@ -1046,7 +1046,7 @@ mod tests {
         assert_eq!(mine(current_transactions()), all[1..]);
         let nested = statement_histories().into_iter().filter(|r| r.thread_id == 78);
         assert_eq!(
-            nested.map(|r| (r.event_id, n(r.nesting))).collect::<Vec<_>>(),
+            nested.map(|r| (r.event_id, r.nesting.map(NonZeroU64::get))).collect::<Vec<_>>(),
             [(1, None), (3, Some(2)), (4, None)]
         );
         empty_last_transactions();

@@ -233,6 +233,8 @@ pub fn serve(process: &Process, mut session: Box<Session>, socket: &Socket, prox
     if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
         report_bug(process, id, "could not be rolled back in the foreground");
     }
+    // Perhaps there were many clients, and no more will come.
+    host::lent_stack::trim();
 }
 
 #[cold]

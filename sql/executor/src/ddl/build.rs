@@ -263,11 +263,12 @@ impl Builder {
     }
 
     fn define_checks(&mut self, old: &TableDef, charset: &str) -> Result<(), SqlError> {
+        let mut number = self.greatest_check_number();
         for (check, column) in std::mem::take(&mut self.checks) {
-            let name = match &check.name {
-                Some(name) => name.clone(),
-                None => self.next_check_name(),
-            };
+            let name = check.name.clone().unwrap_or_else(|| {
+                number += 1;
+                format!("{}_chk_{number}", self.table)
+            });
             check_constraint_name(&name)?;
             if self.shape.checks.iter().any(|c| same_name(&c.name, &name)) {
                 return Err(CatalogError::CheckExists(name).into());
@@ -298,12 +299,12 @@ impl Builder {
         Ok(())
     }
 
-    /// `t_chk_1` and so on: above the greatest number there is.
-    fn next_check_name(&self) -> String {
+    /// Of `t_chk_1` and so on, which checks without a name are called: those that come are counted on from there, whatever
+    /// others that the statement names are called.
+    fn greatest_check_number(&self) -> u32 {
         let head = format!("{}_chk_", self.table);
         let numbers = self.shape.checks.iter().filter_map(|c| c.name.strip_prefix(&head));
-        let greatest = numbers.filter_map(|n| n.parse::<u32>().ok()).max().unwrap_or(0);
-        format!("{head}{}", greatest + 1)
+        numbers.filter_map(|n| n.parse().ok()).max().unwrap_or(0)
     }
 
     fn define_index(
