@@ -14,7 +14,8 @@
 //!    others away, or comes when these have passed.
 //! 4. The slice begins with the set's first wait, so a long set is not over before it is asked for.
 //! 5. Slices and gaps for one request are one wait of the tables of waits: what a slice or gap leaves ([`Left`]) goes on with the
-//!    next one. It is over when the request is granted without another wait, when something else is waited for, and with the turn.
+//!    next one, and it is as old as the first of them. It is over when the request is granted without another wait, when
+//!    something else is waited for, and with the turn.
 
 use crate::locks::{Mdl, MdlError};
 use crate::mode::Mode;
@@ -83,6 +84,7 @@ pub(crate) struct Left {
     pub(crate) object: Arc<Object>,
     pub(crate) number: u64,
     mode: Mode,
+    since: u64,
     pub(crate) long: LongWait,
 }
 
@@ -110,6 +112,8 @@ pub(crate) struct Wait {
     mode: Mode,
     /// Another one whenever the request is paused or goes on: only within a round does its owner give nothing back.
     pub(crate) round: u64,
+    /// The round in which the wait for the same began, slices and gaps ago: how old it is.
+    pub(crate) since: u64,
     paused: bool,
     /// In a slice whose set is not given back yet: what the owner holds goes when the slice does, so that it makes no deadlock.
     pub(crate) in_slice: bool,
@@ -203,7 +207,8 @@ impl Waiters {
             None => (Limits { until: deadline, slice: None, watch: None }, None),
         };
         let in_slice = limits.slice.is_some();
-        let wait = Wait { object, number, mode, round, paused: false, in_slice };
+        let since = left.as_ref().filter(|left| left.is_of(w)).map_or(round, |left| left.since);
+        let wait = Wait { object, number, mode, round, since, paused: false, in_slice };
         let before = waits.waits.insert(w.owner, wait);
         let before = before.filter(|b| b.number != number || !Arc::ptr_eq(&b.object, w.object));
         Begun { limits, before, left }
@@ -211,9 +216,11 @@ impl Waiters {
 
     /// The owner's slice or gap is over, and what it waited for is not there yet.
     pub(crate) fn leave(&self, w: &Waiting<'_>, long: LongWait) {
-        if let Some(turn) = self.0.lock().turns.get_mut(&w.owner) {
+        let waits = &mut *self.0.lock();
+        let since = waits.waits.get(&w.owner).map_or(waits.rounds, |wait| wait.since);
+        if let Some(turn) = waits.turns.get_mut(&w.owner) {
             let (object, number, mode) = (Arc::clone(w.object), w.number, w.mode);
-            turn.left = Some(Left { object, number, mode, long });
+            turn.left = Some(Left { object, number, mode, since, long });
         }
     }
 

@@ -9,7 +9,7 @@
 //!    nobody who waits releases anything. A cycle through other kinds of lock is believed when it stays
 //!    ([`Suspicion`]).
 //! 4. The victim is the lightest waiter: a DML statement loses to DDL, whoever came last. Of equals it is the one whose
-//!    wait began last, whoever finds the cycle.
+//!    wait began last, slices and gaps being one wait, whoever finds the cycle.
 //! 5. A request that waits is one wait of the tables of waits, however often its owner looks, and through the slices and gaps
 //!    of a turn: each lets its wait go on ([`LongWait`]), and who gets the lock or gives up ends it.
 
@@ -65,8 +65,17 @@ enum Cycle {
     Mine,
 }
 
-/// A member's ticket: where, which in which round, how heavy. `None`: it waits for another kind of lock.
-type Proof = Option<(Arc<Object>, (u64, u64), u32)>;
+/// A ticket that is an edge of a cycle.
+struct Member {
+    object: Arc<Object>,
+    number: u64,
+    round: u64,
+    since: u64,
+    weight: u32,
+}
+
+/// What was found of a member; `None`: it waits for another kind of lock.
+type Proof = Option<Member>;
 
 impl Mdl {
     /// What kind of thing the session in a slot waits to lock.
@@ -219,7 +228,7 @@ impl Mdl {
             return Cycle::Again;
         };
         let tickets = |round: &[Proof]| -> Vec<Option<(u64, u64)>> {
-            round.iter().map(|p| p.as_ref().map(|(_, ticket, _)| *ticket)).collect()
+            round.iter().map(|proof| proof.as_ref().map(|m| (m.number, m.round))).collect()
         };
         if tickets(&first) != tickets(&second) {
             return Cycle::Again;
@@ -228,13 +237,10 @@ impl Mdl {
             return Cycle::Again;
         }
         // The requester's own wait is among them.
-        let latest_of_light =
-            |(_, (_, round), weight): &&(_, (u64, u64), u32)| (*weight, Reverse(*round));
+        let latest_of_light = |member: &&Member| (member.weight, Reverse(member.since));
         match second.iter().flatten().min_by_key(latest_of_light) {
-            Some((object, (number, _), _))
-                if !Arc::ptr_eq(object, w.object) || *number != w.number =>
-            {
-                make_victim(object, *number);
+            Some(victim) if !Arc::ptr_eq(&victim.object, w.object) || victim.number != w.number => {
+                make_victim(&victim.object, victim.number);
                 Cycle::Again
             }
             _ => Cycle::Mine,
@@ -255,11 +261,12 @@ impl Mdl {
         if wait.in_slice {
             return None;
         }
-        let weight = self.edge_weight(&wait.object, wait.number, next);
-        if weight.is_none() {
+        let Some(weight) = self.edge_weight(&wait.object, wait.number, next) else {
             wait.object.event.notify_all();
-        }
-        weight.map(|weight| Some((wait.object, (wait.number, wait.round), weight)))
+            return None;
+        };
+        let Wait { object, number, round, since, .. } = wait;
+        Some(Some(Member { object, number, round, since, weight }))
     }
 
     /// The weight of a pending ticket if it really waits for session `next`.

@@ -255,6 +255,34 @@ fn a_deadlock_is_found_in_a_gap() {
     });
 }
 
+/// Of two that are as heavy the victim is who asked last, although the other one's present gap began later.
+#[test]
+fn of_equals_in_a_deadlock_the_victim_is_who_asked_last() {
+    simulated(20, || {
+        let rig = Arc::new(Rig::new());
+        let (t, u) = (table(&rig, "t"), table(&rig, "u"));
+        let (first, last) = (Arc::new(rig.session()), rig.session());
+        rig.lock(&first, &u, X);
+        rig.lock(&last, &t, X);
+        let changing = {
+            let (rig, t, first) = (Arc::clone(&rig), t.clone(), Arc::clone(&first));
+            spawn("ddl", move || {
+                assert!(ddl(&rig, &first, &[(t, X)]).is_ok());
+            })
+        };
+        // The last one's first gap is from 268 to 318 ms, with a look at 308; the first one's third gap begins at 300.
+        sleep(218);
+        let begun = sync::now();
+        assert_eq!(ddl(&rig, &last, &[(u.clone(), X)]), Err(MdlError::Deadlock));
+        let took = sync::now() - begun;
+        assert!(took < Duration::from_millis(95), "found in its first gap, not after {took:?}");
+        rig.mdl.release(&last, &t, X);
+        join(changing);
+        rig.mdl.release(&first, &u, X);
+        assert!(rig.mdl.locks().is_empty() && rig.mdl.waits().edges().is_empty());
+    });
+}
+
 /// In the queue, as MySQL has it, and who watches is told whom it waits for.
 #[test]
 fn who_watches_is_told_the_blockers() {
