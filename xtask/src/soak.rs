@@ -3,7 +3,7 @@
 //! Every ignored test of the workspace has its place here, but for those that record ([`crate::record`]).
 //! Without a peer, what is compared with a real MySQL is counted as skipped.
 
-use crate::bench::pfs_levels;
+use crate::bench::{self, pfs_levels};
 use crate::packages;
 use crate::shell::{self, Tally};
 use crate::test::{cargo, close};
@@ -82,6 +82,13 @@ const ALONE: [Campaign; 16] = [
     },
     Campaign { of: &["--test", "batches"], arguments: &[], variables: &[("LIMPID_SEEDS", "200")] },
 ];
+
+/// The same, built with debug assertions: these are what looks.
+const ASSERTING: [Campaign; 1] = [Campaign {
+    of: &["-p", "session", "--lib"],
+    arguments: &["no_latch_is_held_across_io"],
+    variables: &[("LIMPID_TABLES", "10000")],
+}];
 
 /// Beside a real MySQL.
 const BESIDE_A_PEER: [Campaign; 8] = [
@@ -189,6 +196,11 @@ fn bytes_without_debug(binary: &Path) -> Result<u64, String> {
     file.map(|file| file.len()).map_err(|e| format!("{}: {e}", stripped.display()))
 }
 
+/// The gates of the benchmark that puts ways of locking beside each other.
+fn locks(_: &[String]) -> Result<(), String> {
+    bench::run(&["locks", "--rounds", "6"].map(String::from))
+}
+
 /// All of them; `--peer DSN` names the real MySQL.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let peer = match arguments {
@@ -205,8 +217,13 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let (mut tally, mut good) = (Tally::default(), true);
     let beside = BESIDE_A_PEER.iter().filter(|_| peer.is_some());
-    for campaign in ALONE.iter().chain(beside) {
-        let mut command = cargo(&["test", "--release"]);
+    let optimised = ALONE.iter().chain(beside).map(|campaign| (campaign, true));
+    let asserting = ASSERTING.iter().map(|campaign| (campaign, false));
+    for (campaign, is_optimised) in optimised.chain(asserting) {
+        let mut command = cargo(&["test"]);
+        if is_optimised {
+            command.arg("--release");
+        }
         if campaign.of[0] == "-p" {
             command.args(["--features", "stdx/count-shared"]);
         }
@@ -226,7 +243,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         println!("no --peer: nothing is compared with a real MySQL");
         tally.skipped += BESIDE_A_PEER.len() as u64;
     }
-    for chore in [crate::repeat::run, crate::mutants::run] {
+    for chore in [locks, crate::repeat::run, crate::mutants::run] {
         if let Err(what) = chore(&[]) {
             eprintln!("{what}");
             good = false;

@@ -104,29 +104,31 @@ pub(super) fn compare(title: &str, cells: &[&Line], settings: &Settings) {
     }
 }
 
-/// Prints what an experiment found, as far as it is wanted; what does not hold is an error.
-pub(super) fn tell(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
-    told(folder, is_wanted, |line| line.text("verdict") == FAILS)
+/// Prints the figures of an experiment that have these words in them (no word: all); what does not hold is an error.
+pub(super) fn tell(folder: &Path, words: &str) -> Result<(), String> {
+    told(folder, words, |line| line.text("verdict") == FAILS)
 }
 
-/// Prints all that an experiment found; a figure that misses its aim is an error, however noisy the machine was.
-pub(super) fn gates(folder: &Path) -> Result<(), String> {
-    told(folder, |_| true, |line| misses(line.text("aim"), line.number("value")))
+/// The same; a figure that misses its aim is an error, however noisy the machine was.
+pub(super) fn gates(folder: &Path, words: &str) -> Result<(), String> {
+    told(folder, words, |line| misses(line.text("aim"), line.number("value")))
 }
 
 /// Prints all that an experiment found; a figure that was not measured is an error.
 pub(super) fn whole(folder: &Path) -> Result<(), String> {
-    told(folder, |_| true, |line| line.number("value").is_nan())
+    told(folder, "", |line| line.number("value").is_nan())
 }
 
-/// Prints findings; those of ours that fail are an error.
-fn told(
-    folder: &Path,
-    is_wanted: impl Fn(&str) -> bool,
-    fails: impl Fn(&Line) -> bool,
-) -> Result<(), String> {
+/// Prints findings; those of ours that fail are an error, and so it is when there are none.
+fn told(folder: &Path, words: &str, fails: impl Fn(&Line) -> bool) -> Result<(), String> {
+    let findings = lines(folder, "findings.csv")?;
+    let wanted: Vec<&Line> =
+        findings.iter().filter(|line| line.text("what").contains(words)).collect();
+    if wanted.is_empty() {
+        return Err(format!("GATE FAILED: {} has no figure {words:?}", folder.display()));
+    }
     let mut failed = Vec::new();
-    for line in lines(folder, "findings.csv")?.iter().filter(|line| is_wanted(line.text("what"))) {
+    for line in wanted {
         let [server, what, aim, verdict] =
             ["server", "what", "aim", "verdict"].map(|head| line.text(head));
         let [value, low, high] = ["value", "low", "high"].map(|head| line.number(head));
@@ -180,6 +182,17 @@ mod tests {
     #[test]
     fn fields_in_quotes_may_have_commas() {
         assert_eq!(fields("0,\"a, b\",1.5,"), ["0", "a, b", "1.5", ""]);
+    }
+
+    #[test]
+    fn a_gate_fails_within_the_noise_and_where_its_figure_is_missing() {
+        let folder = testkit::TempDir::new();
+        let text = "row,server,what,value,low,high,noise,aim,verdict\n\
+                    0,limpid,\"one table by eight, 64 users\",0.95,0.9,1.1,0.2,at least 0.97,no claim\n";
+        std::fs::write(folder.path().join("findings.csv"), text).unwrap();
+        assert_eq!(tell(folder.path(), "one table"), Ok(()));
+        assert!(gates(folder.path(), "one table").is_err());
+        assert!(tell(folder.path(), "two tables").is_err());
     }
 
     #[test]

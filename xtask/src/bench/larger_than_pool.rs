@@ -21,5 +21,5 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     let folder = lab::run("larger-than-pool", &options)?;
     let cells = lab::lines(&folder, "cells.csv")?;
     lab::compare("data 5 times the pool", &cells.iter().collect::<Vec<_>>(), settings);
-    lab::gates(&folder)
+    lab::gates(&folder, "")
 }

@@ -26,5 +26,5 @@ pub fn run(settings: &Settings) -> Result<(), String> {
             "{server:<8} {without:.0} jobs a second put and taken without a view, {under:.0} under one of 60 s"
         );
     }
-    lab::gates(&folder)
+    lab::gates(&folder, "")
 }
