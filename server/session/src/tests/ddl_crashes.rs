@@ -55,6 +55,10 @@ const STATEMENTS: &[&str] = &[
     "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id)",
     "ALTER TABLE f MODIFY e ENUM('x', 'y', 'z') DEFAULT 'y'",
     "ALTER VIEW v AS SELECT id, b FROM t WHERE a = 1",
+    "CREATE TABLE n (id INT PRIMARY KEY, CONSTRAINT fkn FOREIGN KEY (id) REFERENCES p (id), CONSTRAINT ck CHECK (id > 0))",
+    "ALTER TABLE t ADD CONSTRAINT ck CHECK (a < 9)",
+    "ALTER TABLE t CONVERT TO CHARACTER SET latin1",
+    "ALTER TABLE t COMMENT = 'said'",
 ];
 
 /// All that a client sees.
