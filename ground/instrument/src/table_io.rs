@@ -12,11 +12,11 @@
 //! takes its places among the rows that are told of when a table of it is opened first, or told of; one without a place counts
 //! for threads and for all together alone.
 
-use crate::Operation;
 use crate::past::{Wait, WaitObject, record_wait};
 use crate::registry::page;
 use crate::room::RowsOf;
 use crate::stat::{Stat, StatTotals, Tally};
+use crate::{Operation, note_switch};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -141,12 +141,17 @@ pub struct TableIo {
 }
 
 impl TableIo {
-    /// Counts rows to which something was done by an index; `ns`: how long all of that took.
-    #[inline]
-    pub fn add(&self, operation: RowOperation, index: Option<usize>, rows: u64, ns: u64) {
+    /// Looks whether something was emptied, after which nothing may be added before. Emptying is a switch ([`note_switch`]): what begins
+    /// looks, and what was begun then is not told any more.
+    pub fn look(&self) {
         if self.stamp.get() != STAMP.load(Relaxed) {
             self.renew();
         }
+    }
+
+    /// Counts rows to which something was done by an index; `ns`: how long all of that took.
+    #[inline]
+    pub fn add(&self, operation: RowOperation, index: Option<usize>, rows: u64, ns: u64) {
         let place = index.map_or(0, |index| index + 1);
         if let Some(operations) = self.operations.get(place) {
             operations[operation as usize].add_many(rows, ns);
@@ -438,11 +443,13 @@ pub fn close_table_io(io: &Arc<TableIo>) {
 /// Empties the figures of all tables.
 pub fn empty_table_io() {
     STAMP.fetch_add(1, Relaxed);
+    note_switch();
 }
 
 /// Empties the figures of all threads, those in their pages not.
 pub(crate) fn empty_table_io_of_threads() {
     STAMP.fetch_add(THREADS, Relaxed);
+    note_switch();
     for figures in used_tables() {
         figures.state().live.iter().for_each(|io| io.tell_locks());
     }
@@ -554,6 +561,7 @@ mod tests {
         assert_eq!((fetched.ns_sum, fetched.ns_min, fetched.ns_max), (80, 10, 50));
         empty_table_io();
         assert!(figures.totals().is_empty());
+        b.look();
         b.add(RowOperation::Delete, Some(1), 1, 5);
         assert_eq!(
             (count(Some("k"), RowOperation::Delete), count(Some("PRIMARY"), RowOperation::Fetch)),
@@ -635,14 +643,17 @@ mod tests {
         assert_eq!((of_thread(1234), count()), (5, 5));
         empty_table_io_of_threads();
         assert_eq!((of_thread(1234), count()), (0, 5));
+        io.look();
         io.add(RowOperation::Fetch, None, 2, 20);
         assert_eq!((of_thread(1234), count(), in_page()), (2, 7, 0));
         empty_table_io();
         assert_eq!((of_thread(1234), count()), (2, 0));
+        io.look();
         io.add(RowOperation::Fetch, None, 1, 10);
         assert_eq!((of_thread(1234), count(), in_page()), (1, 1, 2));
         move_table_io(1234);
         assert_eq!((of_thread(1234), count(), in_page()), (0, 1, 3));
+        io.look();
         io.add(RowOperation::Fetch, None, 4, 40);
         close_table_io(&io);
         assert_eq!((of_thread(1234), count(), in_page()), (0, 5, 7));

@@ -14,9 +14,7 @@ impl Core {
     /// A command begins: until now the session waited for it.
     #[inline(always)]
     pub(crate) fn begin_event(&mut self, instrument: u16, now_ns: u64) {
-        if INSTRUMENTS && !self.events.plan.is_present() {
-            self.looks_on();
-        }
+        self.look_on();
         let plan = &self.events.plan;
         if plan.is_idle_plain {
             // Both are readings of this thread, of a clock that does not go back.
@@ -90,10 +88,8 @@ impl Core {
     /// As [`Self::end_event`], of a command's last statement.
     #[inline(always)]
     pub(crate) fn end_event_of(&mut self, command: &Command<'_>, now_ns: u64) {
-        let is_collected = INSTRUMENTS
-            && (self.events.plan.is_present() || self.looks_on())
-            && self.events.plan.depth != Depth::Nothing;
-        if is_collected {
+        // As it was when the statement began, whatever was switched since.
+        if INSTRUMENTS && self.events.plan.depth != Depth::Nothing {
             match command {
                 Command::Execute { id, .. } => self.collect_execution(*id, command, now_ns),
                 Command::Query(sql) => self.collect_query(sql, command, now_ns),
@@ -159,9 +155,17 @@ impl Core {
         }
     }
 
-    /// Something was switched; whether the statement that runs is collected, which it is if any was when it began.
+    /// What a statement that begins is collected by.
+    #[inline(always)]
+    pub(crate) fn look_on(&mut self) {
+        if INSTRUMENTS && !self.events.plan.is_present() {
+            self.looks_on();
+        }
+    }
+
+    /// Something was switched.
     #[cold]
-    fn looks_on(&mut self) -> bool {
+    fn looks_on(&mut self) {
         let slept = self.events.plan.depth == Depth::Nothing;
         self.events.look(self.client.slot());
         if slept {
@@ -170,7 +174,6 @@ impl Core {
             self.statements.executed = None;
             self.events.rows_affected = 0;
         }
-        !slept
     }
 
     #[cold]

@@ -20,6 +20,7 @@ impl Core {
     pub fn query(&mut self, sql: &[u8], net: &mut dyn Net) {
         let now_ns = sync::now_ns();
         self.begin_event(instruments::QUERY, now_ns);
+        self.events.is_part(0, 0);
         self.statements.shows_other();
         self.show_text(Activity::Query, now_ns, sql);
         let text = self.env.cached.charsets.statement(sql);
@@ -72,6 +73,7 @@ impl Core {
             count(Counter::Questions, 1);
             let now_ns = sync::now_ns();
             self.end_event(now_ns, &sql[..end]);
+            self.look_on();
             self.events.begin(instruments::QUERY, now_ns);
             from = end;
         }

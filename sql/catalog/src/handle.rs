@@ -18,8 +18,8 @@ impl RowTimer<'_> {
     /// It is done: to so many rows, by an index of the engine's.
     #[inline]
     pub fn end(self, operation: RowOperation, index: Option<usize>, rows: u64) {
-        // What took no time that can be measured took some.
-        let ns = if self.start == 0 { 0 } else { sync::ns_since(self.start).max(1) };
+        // What took no time that can be measured took some; a nanosecond is not long.
+        let ns = if self.start == 0 { 0 } else { sync::ns_since(self.start) | 1 };
         self.io.add(operation, index, rows, ns);
     }
 }
@@ -114,6 +114,9 @@ impl Handle {
         let counted = counted && instrument::is_instrumented();
         let io = counted && TABLE_IO.enabled();
         let timed = io && timed && TABLE_IO.timed();
+        if let Some(figures) = self.io.get() {
+            figures.look();
+        }
         self.watched.set(Watched { switched, io, timed, locks: counted && TABLE_LOCK.enabled() });
         self.watched.get()
     }

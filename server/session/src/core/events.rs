@@ -170,7 +170,6 @@ impl Events {
     #[inline]
     pub fn begin(&mut self, instrument: u16, now_ns: u64) {
         (self.instrument, self.begin_ns, self.digest) = (instrument, now_ns, None);
-        self.part = (0, 0);
         if self.plan.cpu {
             self.begin_cpu();
         }
