@@ -81,6 +81,11 @@ pub fn bucket_of_statement(ns: u64) -> usize {
 /// Buckets that lie together: 1,792 bytes, a size that allocators have. Two more bytes would make it 2,048.
 const BUCKETS_TOGETHER: usize = 448;
 
+#[inline(always)]
+fn add_one(count: &AtomicU32) {
+    count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+}
+
 /// The histogram of a session's statements of one digest.
 #[derive(Debug)]
 pub(crate) struct Histogram {
@@ -92,9 +97,16 @@ pub(crate) struct Histogram {
 impl Histogram {
     #[inline(always)]
     pub fn add(&self, bucket: usize) {
-        let last = || self.last.get(bucket - BUCKETS_TOGETHER);
-        if let Some(count) = self.most.get(bucket).or_else(last) {
-            count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+        match self.most.get(bucket) {
+            Some(count) => add_one(count),
+            None => self.add_to_last(bucket - BUCKETS_TOGETHER),
+        }
+    }
+
+    #[cold]
+    fn add_to_last(&self, place: usize) {
+        if let Some(count) = self.last.get(place) {
+            add_one(count);
         }
     }
 
