@@ -8,8 +8,9 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A value under a lock that is held for a moment.
+/// A value under a lock that is held for a moment: they lie together.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Brief<T> {
     is_taken: AtomicBool,
     value: UnsafeCell<T>,

@@ -91,23 +91,24 @@ impl DigestTotals {
     }
 }
 
-/// What one session ran of a digest.
+/// What one session ran of a digest. What the end of each statement looks at comes first, in one line of memory.
 #[derive(Debug)]
+#[repr(C)]
 pub struct DigestRow {
+    histogram: Histogram,
+    last_ns: Tally,
+    sample_ns: Tally,
+    sample_end_ns: Tally,
     digest: Arc<Digest>,
     /// Where it is among the digest's rows; changed under the digest's mutex.
     place: AtomicUsize,
     /// Statements that are not told yet, without those that were prepared.
     run: Run,
     statements: StatementRow,
-    histogram: Histogram,
     /// What it had when histograms were emptied last; changed under the digest's mutex.
     histogram_before: Mutex<Buckets>,
     /// What it had when the histogram of all statements was emptied last; changed under the mutex of [`TIMES`].
     times_before: Mutex<Buckets>,
-    last_ns: Tally,
-    sample_ns: Tally,
-    sample_end_ns: Tally,
     sample: Mutex<Sample>,
 }
 

@@ -75,33 +75,34 @@ pub struct Failure {
     pub text: String,
 }
 
-/// A statement that ended.
+/// A statement that ended. What is written of one that adds to a run comes first, together.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct StatementRecord {
-    /// The thread that ran it.
-    pub thread_id: u64,
     /// Its number among the thread's events.
     pub event_id: u64,
     /// The transaction that it was run in, by its number among the thread's events.
     pub nesting: Option<NonZeroU64>,
-    /// Its instrument's number.
-    pub instrument: u16,
     /// When it began and ended, in nanoseconds of the callers' clock; `None`: it is not timed.
     pub times_ns: Option<(u64, u64)>,
+    /// Rows sent, rows read and rows changed.
+    pub rows: (u64, u64, u64),
+    again: Again,
+    /// The transaction that it was by itself, if that is kept; it has the number behind the statement's.
+    own: OwnTransaction,
+    /// Its instrument's number.
+    pub instrument: u16,
+    /// The thread that ran it.
+    pub thread_id: u64,
     /// The text of a statement that was not prepared, cut off where it is long.
     text: TextBuffer,
     /// The prepared statement that was executed.
     prepared: Option<Arc<PreparedRow>>,
-    /// Rows sent, rows read and rows changed.
-    pub rows: (u64, u64, u64),
     /// Everything else that it did, if it did: seldom, so that it lies apart.
     pub sums: Option<Box<Sums>>,
     /// How it failed.
     pub failure: Option<Box<Failure>>,
     digest: Option<RecordDigest>,
-    /// The transaction that it was by itself, if that is kept; it has the number behind the statement's.
-    own: OwnTransaction,
-    again: Again,
 }
 
 /// The transaction that a statement of this number and these times was by itself.
@@ -229,14 +230,16 @@ static SESSIONS: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 static LONG: Mutex<Ring<StatementRecord>> = Mutex::new(Ring::new());
 static LONG_TRANSACTIONS: Mutex<Ring<(u64, TransactionRecord)>> = Mutex::new(Ring::new());
 
+/// What the end of each statement looks at comes first, behind [`Shared::events`] and the lock.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Rings {
+    owns: Owns,
+    statements: Ring<StatementRecord>,
     /// Statements that are not told yet.
     runs: Runs,
-    statements: Ring<StatementRecord>,
     /// Transactions that ended, in no order, without those of `statements`.
     transactions: Ring<TransactionRecord>,
-    owns: Owns,
     /// The transaction that goes on.
     active: Option<TransactionRecord>,
     last_statement: Last<StatementRecord>,
@@ -403,11 +406,12 @@ impl Rings {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct Shared {
-    thread_id: u64,
     /// How many events have ended; the session's own to write.
     events: Tally,
     rings: Brief<Rings>,
+    thread_id: u64,
 }
 
 impl Shared {

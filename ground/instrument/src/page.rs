@@ -61,6 +61,9 @@ type Histogram = [Tally; HISTOGRAM_BUCKETS];
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct CounterPage {
+    /// Grows with `lock_ns`, `memory` and each counter of [`IS_SELDOM`]. Before `status`: the end of each statement looks at it, which
+    /// counts what comes first there.
+    seldom: Tally,
     status: [Tally; Counter::COUNT],
     /// The THREAD_ID of its writer; 0: it has none.
     thread_id: Tally,
@@ -68,8 +71,6 @@ pub struct CounterPage {
     uninstrumented: Tally,
     /// Time that was spent waiting for locks of tables and rows.
     lock_ns: Tally,
-    /// Grows with `lock_ns`, `memory` and each counter of [`IS_SELDOM`].
-    seldom: Tally,
     /// How often each of the figures had been emptied when the page was written last: behind that they mean nothing any
     /// more ([`registry::emptied`]).
     emptied: [Tally; FIGURES],

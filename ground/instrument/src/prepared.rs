@@ -25,13 +25,14 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 
 /// What is known of a prepared statement from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[repr(C)]
 pub struct PreparedOf {
+    /// Its text; first, as it is looked at beside the figures in front of it ([`PreparedRow`]).
+    pub text: Arc<[u8]>,
     /// Its number in its session.
     pub id: u64,
     /// The name of SQL's PREPARE.
     pub name: Option<Box<str>>,
-    /// Its text.
-    pub text: Arc<[u8]>,
     /// The event that prepared it.
     pub event_id: u64,
 }
@@ -39,13 +40,14 @@ pub struct PreparedOf {
 /// Texts of prepared statements that histories and runs share with them; longer ones are copied, or told at once.
 const KEPT_TEXT_MAX: usize = 1024;
 
-/// A prepared statement's figures.
+/// A prepared statement's figures. What each execution looks at comes first: run and text.
 #[derive(Debug)]
+#[repr(C)]
 pub struct PreparedRow {
-    of: PreparedOf,
-    generation: Tally,
     /// Executions that are not told yet.
     run: Run,
+    of: PreparedOf,
+    generation: Tally,
     stat: Stat,
     rows_sent: Tally,
     rows_examined: Tally,

@@ -4,12 +4,13 @@ use crate::OwnMemory;
 
 /// Records, whose memory is used again when there are enough of them.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Ring<R> {
+    /// Where the next one goes.
+    next: usize,
     records: Vec<R>,
     /// Where the memory of its records is counted, if it has any.
     memory: Option<&'static OwnMemory>,
-    /// Where the next one goes.
-    next: usize,
 }
 
 impl<R> Default for Ring<R> {

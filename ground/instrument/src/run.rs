@@ -47,22 +47,23 @@ impl RunKind {
     }
 }
 
-/// Figures of statements that are alike.
+/// Figures of statements that are alike. What each of them looks at comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Run {
     /// [`RunKind`]; 0: there are none.
     kind: Tally,
     digest: Tally,
-    /// Not 0: its digest is the prepared statement's own.
-    has_own_digest: Tally,
     stat: Stat,
     rows_sent: Tally,
     rows_examined: Tally,
+    /// [`RunPlace`].
+    place: Tally,
     rows_affected: Tally,
     /// Ranges of the first table: nothing else that seldom happens is added to a run.
     ranges: Tally,
-    /// [`RunPlace`].
-    place: Tally,
+    /// Not 0: its digest is the prepared statement's own.
+    has_own_digest: Tally,
 }
 
 /// Where a run stands among those of its session that are not settled; the default: nowhere.
