@@ -277,13 +277,14 @@ fn digest_of(key: &DigestKey, text: &str, now_us: u64) -> Option<Arc<Digest>> {
     })
 }
 
-/// The digests that a session has run. Dropped, its figures go into those of all.
+/// The digests that a session has run. Dropped, its figures go into those of all. What each statement looks at comes last.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct SessionDigests {
-    rows: Vec<Arc<DigestRow>>,
     /// Of its digests, but for those that found no room.
     positions: HashMap<DigestKey, u32>,
     generation: u64,
+    rows: Vec<Arc<DigestRow>>,
     /// Its rows were dropped so often, because their digests were forgotten.
     forgotten: u32,
 }

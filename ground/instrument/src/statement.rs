@@ -297,6 +297,7 @@ pub(crate) const IS_SELDOM: [bool; Counter::COUNT] = {
 
 /// The status counters of a session as they were when its last statement ended.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct Watch {
     /// [`CounterPage::seldom`] then.
     seldom: u64,

@@ -70,16 +70,17 @@ fn state_of(code: u16) -> &'static [u8; 5] {
     }
 }
 
-/// Conditions of the last statement that was not itself about diagnostics.
+/// Conditions of the last statement that was not itself about diagnostics. What each statement looks at comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Diagnostics {
-    conditions: Vec<Condition>,
     warnings: u64,
+    /// Counts of the statement before, as long as the one that asks for them has no condition of its own.
+    before: Option<(u64, u64)>,
+    conditions: Vec<Condition>,
     errors: u64,
     /// Where the error is, if it is kept, that the statement was answered with: one that is told behind it is another.
     answered: Option<usize>,
-    /// Counts of the statement before, as long as the one that asks for them has no condition of its own.
-    before: Option<(u64, u64)>,
     /// Most conditions that are kept (`max_error_count`); all are counted.
     conditions_max: usize,
 }

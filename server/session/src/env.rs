@@ -35,10 +35,10 @@ pub mod mode {
     pub const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
 }
 
-/// A session's state, apart from its engine client and open tables.
+/// A session's state, apart from its engine client and open tables. In an order that keeps what each statement looks at together: see
+/// `core::Core`.
+#[repr(C)]
 pub struct Env {
-    /// The server.
-    pub server: Arc<Server>,
     /// System variables.
     pub vars: SessionVars,
     /// What others see of the variables.
@@ -47,24 +47,26 @@ pub struct Env {
     pub user_vars: HashMap<String, UserVariable>,
     /// Current schema.
     pub database: Option<String>,
-    /// How often another schema became the current one.
-    pub database_changes: u32,
     /// What SIGNAL gives the error that it ends in, until that is sent.
     pub signalled: Option<Box<crate::diagnostics::SignalItems>>,
-    /// SHOW WARNINGS.
-    pub diagnostics: Diagnostics,
-    /// IGNORE: the statement is as lenient as without strict mode.
-    pub lenient: bool,
     /// What GET_LOCK took.
     pub user_locks: mdl::UserLocks,
     /// Who the session is, and what that lets it do.
     pub login: Login,
-    /// What the session and its client know of each other.
-    pub link: Link,
+    /// The server.
+    pub server: Arc<Server>,
+    /// How often another schema became the current one.
+    pub database_changes: u32,
+    /// IGNORE: the statement is as lenient as without strict mode.
+    pub lenient: bool,
     /// What the statements before this one left.
     pub last: LastStatement,
+    /// What the session and its client know of each other.
+    pub link: Link,
     /// System variables that are looked at with every statement, as [`Env::refresh`] took them out of the session's.
     pub cached: CachedVariables,
+    /// SHOW WARNINGS.
+    pub diagnostics: Diagnostics,
     /// The time and the random numbers of a statement.
     pub clock: StatementClock,
 }

@@ -52,11 +52,12 @@ pub enum Next {
 pub struct Refused(pub Vec<u8>);
 
 /// One client's session.
+#[repr(C)]
 pub struct Session {
+    core: Core,
     slots: Arc<SlotTable>,
     slot: usize,
     inbox: Inbox,
-    core: Core,
     /// The session itself.
     own: Piece,
 }

@@ -45,8 +45,9 @@ enum Tracked {
     Named(Vec<(String, VarId)>),
 }
 
-/// Changes of a session's state.
+/// Changes of a session's state. What each statement looks at comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Tracker {
     /// Something may have to be told with the next answer.
     pub watches: bool,

@@ -44,19 +44,20 @@ pub struct Packet {
 
 /// What a client sent and the server has not taken yet.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Inbox {
     buf: Vec<u8>,
     /// First byte not taken.
     start: usize,
     /// First byte not filled.
     end: usize,
-    /// Pieces of a packet that is not complete.
-    joined: Vec<u8>,
+    packet_bytes_max: usize,
     joining: bool,
     next_seq: u8,
     /// The number of the frame that comes next, where packets come in frames: see [`Inbox::is_framed`].
     next_frame: Option<u8>,
-    packet_bytes_max: usize,
+    /// Pieces of a packet that is not complete.
+    joined: Vec<u8>,
     /// How much room `joined` had when it was told last.
     joined_room: usize,
     memory: Memory,
@@ -308,6 +309,7 @@ fn give_back(bytes: &mut Vec<u8>) {
 
 /// What the server will send, as one reusable buffer.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Outbox {
     buf: Vec<u8>,
     /// Where the open packet's header is.

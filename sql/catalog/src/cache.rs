@@ -41,20 +41,17 @@ impl TableRef {
 }
 
 /// Open tables and metadata locks of one session.
+#[repr(C)]
 pub struct TableCache {
-    pub(crate) catalog: Arc<Catalog>,
-    pub(crate) handles: Vec<Handle>,
     pub(crate) by_name: HashMap<(String, String), usize>,
-    pub(crate) places: Places,
-    pub(crate) parking: Parking,
     /// Handles of the session's own tables, by name.
     pub(crate) temporary: HashMap<(String, String), usize>,
     /// Storage of dropped temporary tables that an open transaction may still have to undo.
     pub(crate) retired: Vec<Arc<Definition>>,
-    /// Until the statement ends or, in a transaction, that does.
-    pub(crate) held: Held,
-    /// Until the statement ends.
-    pub(crate) statement: Held,
+    /// The names that an ALTER TABLE has locked so that they stay what they are, and that it is going to publish anew.
+    pub(crate) changing: Vec<Arc<Object>>,
+    pub(crate) explicit: ExplicitLocks,
+    pub(crate) catalog: Arc<Catalog>,
     /// The transaction, or the statement, writes tables that other sessions know.
     pub(crate) writes: bool,
     /// The transaction is READ ONLY, or the next one will be: no table that other sessions know is written.
@@ -63,9 +60,13 @@ pub struct TableCache {
     pub is_super: bool,
     /// What ROLLBACK does not undo.
     pub lasting: Lasting,
-    pub(crate) explicit: ExplicitLocks,
-    /// The names that an ALTER TABLE has locked so that they stay what they are, and that it is going to publish anew.
-    pub(crate) changing: Vec<Arc<Object>>,
+    pub(crate) handles: Vec<Handle>,
+    pub(crate) places: Places,
+    /// Until the statement ends or, in a transaction, that does.
+    pub(crate) held: Held,
+    /// Until the statement ends.
+    pub(crate) statement: Held,
+    pub(crate) parking: Parking,
 }
 
 /// Temporary tables come and go at once, whatever becomes of the transaction.

@@ -56,13 +56,11 @@ pub struct NamedTable {
 
 /// What a session holds beyond statements and transactions.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct ExplicitLocks {
-    /// LOCK TABLES is in force (also of temporary tables only).
-    active: bool,
     tables: Vec<Locked>,
     /// Virtual tables that LOCK TABLES names with READ alone: they are not locked, but their rows are not changed.
     read_virtuals: Vec<FullName>,
-    pub(crate) held: Held,
     /// FLUSH TABLES WITH READ LOCK is in force.
     read_lock: bool,
     /// LOCK INSTANCE FOR BACKUP is in force.
@@ -71,6 +69,9 @@ pub(crate) struct ExplicitLocks {
     naming: Option<Vec<NamedTable>>,
     /// What the session's branch forbids.
     pub(crate) in_branch: InBranch,
+    pub(crate) held: Held,
+    /// LOCK TABLES is in force (also of temporary tables only).
+    active: bool,
     /// A kept plan asks before it locks: LOCK TABLES is in force, or there is a branch.
     pub(crate) asks: bool,
 }

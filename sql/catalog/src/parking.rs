@@ -28,6 +28,7 @@ const CLOSED_MAX: usize = 32;
 const OLDEST: usize = 16;
 
 /// See the module.
+#[repr(C)]
 pub(crate) struct Parking {
     /// The present round.
     pub round: u64,
@@ -37,10 +38,10 @@ pub(crate) struct Parking {
     again: u64,
     /// There is something to do when the statement ends.
     pub is_due: bool,
-    instance: usize,
     /// The handles are those of a client: they are counted.
     counts: bool,
     local: bool,
+    instance: usize,
     /// Handles that were looked at anew in this statement.
     seen: Vec<usize>,
     /// Places of handles that are gone.

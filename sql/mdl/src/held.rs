@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// 1. Beyond [`WALKED_MAX`] grants there is an index of the modes of each object, so that nobody walks a long list.
 /// 2. `seen` has the bit of each object in the list, and may have others: an object without it has no grant here.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Held {
     words: Vec<u64>,
     seen: u64,

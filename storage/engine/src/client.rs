@@ -81,33 +81,38 @@ impl OwnWorker {
     }
 }
 
-/// One client of the engine; used by one thread at a time.
+/// One client of the engine; used by one thread at a time. What each statement looks at comes first.
+#[repr(C)]
 pub struct Client {
-    engine: Arc<Engine>,
     slot: SessionSlotRef,
-    worker: OwnWorker,
-    lock_wait_timeout_s: Option<u32>,
+    engine: Arc<Engine>,
+    /// Its row locks.
+    owner: Arc<Owner>,
     /// `None`: reads see the latest committed versions, as whoever changes the dictionary must.
     isolation: Option<Isolation>,
     /// The transaction has more than one statement.
     spans_statements: bool,
     /// The running statement reads the latest committed versions where it locks nothing.
     reads_latest: bool,
+    begun: Cell<bool>,
+    /// The row that was read last without a view was changed of late.
+    meets_young: bool,
+    /// A statement could not be undone: the transaction can only be rolled back.
+    doomed: bool,
     /// The open read view.
     view: Cell<Option<View>>,
-    begun: Cell<bool>,
+    running: Option<Running>,
+    worker: OwnWorker,
+    lock_wait_timeout_s: Option<u32>,
     /// Rows that the running statement has found to change: see [`Client::intend_change`].
     intended: Cell<u64>,
     /// Rows of the transaction that were set to what they were: see [`Client::note_same`].
     same: Cell<u64>,
-    running: Option<Running>,
     /// The tables of the transaction before, for the next one: so that who changes the same table again and again does not count its
     /// handles up and down, which all its writers would.
     tables_before: Vec<Arc<Table>>,
     /// The empty memory of such a list.
     tables_spare: Vec<Arc<Table>>,
-    /// Its row locks.
-    owner: Arc<Owner>,
     /// How far its transaction is.
     progress: Arc<CacheLine<Progress>>,
     /// What else its weight is made of.
@@ -115,10 +120,6 @@ pub struct Client {
     /// For single rows that are read with locks.
     locked: RefCell<Option<Box<LockedRange>>>,
     last_found: LastFound,
-    /// The row that was read last without a view was changed of late.
-    meets_young: bool,
-    /// A statement could not be undone: the transaction can only be rolled back.
-    doomed: bool,
     /// A free segment, kept for the next transaction.
     cached: Option<Box<Segment>>,
     /// What it purges with, once it has.

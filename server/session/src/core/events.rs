@@ -56,7 +56,16 @@ pub(crate) mod instruments {
 }
 
 /// The session's figures of the statement that runs.
+#[repr(C)]
 pub(crate) struct Events {
+    digests: SessionDigests,
+    /// What is collected.
+    pub plan: Plan,
+    /// The statements and transactions that ended last; `None` before the first.
+    history: Option<SessionHistory>,
+    /// Rows that the session had read when the statement before ended.
+    rows_read: u64,
+    database_changes: u32,
     /// Its instrument.
     instrument: u16,
     /// When it began, in [`sync::now_ns`] nanoseconds.
@@ -69,21 +78,13 @@ pub(crate) struct Events {
     /// Rows that it changed.
     pub rows_affected: u64,
     watch: Watch,
-    /// What is collected.
-    pub plan: Plan,
-    /// Rows that the session had read when the statement before ended.
-    rows_read: u64,
-    digests: SessionDigests,
-    /// The statements and transactions that ended last; `None` before the first.
-    history: Option<SessionHistory>,
-    /// What it does to transactions.
-    pub transactions: TransactionEvents,
     texts: HashMap<Box<[u8]>, Digested>,
     /// How `texts` were read.
     mode: SqlMode,
     /// The current schema, and how often it had changed when it became that.
     schema: Option<Arc<str>>,
-    database_changes: u32,
+    /// What it does to transactions.
+    pub transactions: TransactionEvents,
 }
 
 /// The digest of statements of one text, and where the session found it last.

@@ -21,8 +21,8 @@ pub(crate) enum Phase {
 }
 
 /// Who the client is.
+#[repr(C)]
 pub(crate) struct Identity {
-    pub phase: Phase,
     pub peer: Peer,
     /// Nobody else can listen on the way to the client, or to the proxy that it came by.
     pub is_near: bool,
@@ -38,6 +38,7 @@ pub(crate) struct Identity {
     pub compressions: Offer,
     /// What the client has settled on, until whoever has its socket is told.
     pub compresses: Option<Algorithm>,
+    pub phase: Phase,
 }
 
 impl Identity {

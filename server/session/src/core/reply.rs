@@ -16,15 +16,16 @@ use wire::constants::ColumnCode;
 use wire::reply;
 
 /// The answer that is being written.
+#[repr(C)]
 pub(crate) struct Reply {
-    /// Send buffer.
-    pub out: Outbox,
-    /// Column types of the result being sent; reused.
-    pub codes: Vec<ColumnCode>,
-    closing: bool,
     /// Rows sent, and errors, of the statement that runs.
     rows_sent: u64,
     errors: u64,
+    /// Column types of the result being sent; reused.
+    pub codes: Vec<ColumnCode>,
+    closing: bool,
+    /// Send buffer.
+    pub out: Outbox,
 }
 
 /// What was written of a statement's result, and where it began.

@@ -159,8 +159,11 @@ impl PreparedStatement {
 
 /// Prepared statements of a session: id `n` lies at `n - 1`; ids of closed ones are given again.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct Statements {
     list: Vec<Option<Box<PreparedStatement>>>,
+    /// Whose text the process list showed last; 0: another one.
+    shown: u32,
     open: usize,
     /// Those of SQL's PREPARE, by lower-case name; counted in `open`.
     named: HashMap<String, Box<PreparedStatement>>,
@@ -172,8 +175,6 @@ pub(crate) struct Statements {
     pub executed: Option<Executed>,
     /// Where statements are prepared now.
     pub schema: Option<Arc<PrepareSchema>>,
-    /// Whose text the process list showed last; 0: another one.
-    shown: u32,
     /// Memory of all of them, in bytes, and where it is counted.
     bytes: usize,
     memory: Option<Piece>,

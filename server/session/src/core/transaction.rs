@@ -50,19 +50,20 @@ pub(crate) struct Savepoint {
     pub begun: bool,
 }
 
-/// The transaction of a session, or what its next one will be.
+/// The transaction of a session, or what its next one will be. What each statement looks at comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Transaction {
-    /// A transaction was begun explicitly, or autocommit is off and a statement began one.
-    pub open: bool,
-    /// Savepoints of this transaction, oldest first.
-    pub savepoints: Vec<Savepoint>,
-    /// What this transaction is, or else the next one.
-    pub characteristics: Characteristics,
-    /// They were set for that one alone.
-    pub one_shot: bool,
     /// What becomes of the present statement's metadata locks.
     pub holding: Holding,
+    /// A transaction was begun explicitly, or autocommit is off and a statement began one.
+    pub open: bool,
+    /// They were set for that one alone.
+    pub one_shot: bool,
+    /// What this transaction is, or else the next one.
+    pub characteristics: Characteristics,
+    /// Savepoints of this transaction, oldest first.
+    pub savepoints: Vec<Savepoint>,
     /// How many metadata locks it had when the statement before ended.
     pub held_before: usize,
     /// What the variables say of transactions.

@@ -29,13 +29,10 @@ struct Ending {
 /// From when to when the statement ran, in nanoseconds.
 pub(crate) type Times = (u64, u64);
 
-/// The session's transactions.
+/// The session's transactions. What each statement looks at comes last.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct TransactionEvents {
-    /// The one that was the present statement's own.
-    own: OwnTransaction,
-    /// The present statement ended one that went on, or began one.
-    has_others: bool,
     open: Option<Open>,
     /// `open` was begun by the present statement.
     begun: bool,
@@ -45,6 +42,10 @@ pub(crate) struct TransactionEvents {
     prepared: Option<TransactionKind>,
     /// The one that the present statement ended; where it had begun it as well, its time is not known yet.
     ended: Option<(Open, Ending)>,
+    /// The one that was the present statement's own.
+    own: OwnTransaction,
+    /// The present statement ended one that went on, or began one.
+    has_others: bool,
 }
 
 impl TransactionEvents {
