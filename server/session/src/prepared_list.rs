@@ -30,6 +30,7 @@ impl Default for PreparedList {
 
 /// A prepared statement that is in the list.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Listed {
     /// Its figures.
     pub row: Arc<PreparedRow>,

@@ -11,13 +11,18 @@ impl Env {
     /// The session has other rights from now on.
     pub(crate) fn set_rights(&mut self, rights: Rights) {
         *self.login.rights = rights;
+        self.rights_are_others();
+    }
+
+    fn rights_are_others(&mut self) {
+        self.login.rights_version = self.login.rights.version();
         self.login.rights_state = self.login.rights_state.wrapping_add(1);
     }
 
     /// Takes the accounts as they are now, if somebody changed them.
     #[inline]
     pub(crate) fn refresh_rights(&mut self) {
-        if !self.server.catalog.accounts_are(self.login.rights.version()) {
+        if !self.server.catalog.accounts_are(self.login.rights_version) {
             self.take_accounts();
         }
     }
@@ -27,20 +32,20 @@ impl Env {
         let after = self.server.catalog.accounts_after(self.login.rights.version());
         let Some(accounts) = after else { return };
         self.login.rights.take(&accounts);
-        self.login.rights_state = self.login.rights_state.wrapping_add(1);
+        self.rights_are_others();
     }
 
     /// SET ROLE.
     pub(crate) fn activate_roles(&mut self, accounts: &Accounts, roles: BTreeSet<AccountName>) {
         self.login.rights.activate(accounts, roles);
         self.login.rights.use_schema(self.database.as_deref());
-        self.login.rights_state = self.login.rights_state.wrapping_add(1);
+        self.rights_are_others();
     }
 
     /// The current schema is another one.
     pub(crate) fn rights_in_schema(&mut self) {
         self.login.rights.use_schema(self.database.as_deref());
-        self.login.rights_state = self.login.rights_state.wrapping_add(1);
+        self.rights_are_others();
     }
 
     /// CURRENT_ROLE().

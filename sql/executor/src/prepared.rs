@@ -29,18 +29,19 @@ use value::Datum;
 const UNCHECKED: u32 = u32::MAX;
 
 /// A compiled statement of one session.
+#[repr(C)]
 pub struct Prepared {
     pub(crate) program: Own,
     /// Where its state is.
     place: Place,
-    /// What the parameters are to be planned for from now on.
-    pub(crate) retyped: Option<Vec<Parameter>>,
+    /// The state of the session's rights that it may be run in.
+    allowed_in: Cell<u32>,
     /// PREPARE has raised the warnings.
     announced: bool,
     /// What becomes of the rows of a query.
     used: Use,
-    /// The state of the session's rights that it may be run in.
-    allowed_in: Cell<u32>,
+    /// What the parameters are to be planned for from now on.
+    pub(crate) retyped: Option<Vec<Parameter>>,
 }
 
 impl Prepared {

@@ -24,27 +24,28 @@ pub(crate) enum StatementCode {
     Session(Box<Statement>),
 }
 
-/// A prepared statement.
+/// A prepared statement. What each execution looks at lies together, in the order of memory.
+#[repr(C)]
 pub(crate) struct PreparedStatement {
     pub program: StatementCode,
     pub sql: Arc<[u8]>,
-    /// Other sessions may run programs of this tree: how its text was read.
-    pub read_as: Option<SqlMode>,
     /// Markers.
     params: u32,
+    pub pending: Pending,
+    /// Other sessions may run programs of this tree: how its text was read.
+    pub read_as: Option<SqlMode>,
     /// Fresh while values of these types may not be what the program is made for.
     pub types: BoundTypes,
     /// Bytes that came by COM_STMT_SEND_LONG_DATA, by parameter; empty when none did.
     pub long: Box<[Option<Long>]>,
-    pub pending: Pending,
+    pub kind: &'static Descriptor,
     /// What an execution left to be fetched.
     pub cursor: Option<Box<Cursor>>,
-    pub kind: &'static Descriptor,
     /// Where its figures belong.
     pub digest: Digested,
-    pub schema: Arc<PrepareSchema>,
+    pub schema: PrepareSchema,
     /// Its figures, for those who look at all prepared statements; `None` before it is among them.
-    pub listed: Option<Box<Listed>>,
+    pub listed: Option<Listed>,
 }
 
 /// Long data of a parameter.
@@ -67,10 +68,12 @@ instrument::classes! {
 
 /// The schema in which statements were prepared: names without one mean that of PREPARE wherever they run. One for all
 /// statements that were prepared since the current schema changed last.
+#[derive(Clone)]
+#[repr(C)]
 pub(crate) struct PrepareSchema {
-    pub name: Option<Box<str>>,
     /// How often the current schema had changed when it was this one.
     pub database_changes: u32,
+    pub name: Option<Arc<str>>,
 }
 
 /// A statement that SQL's EXECUTE ran: its event has the text that was prepared.
@@ -97,7 +100,7 @@ impl PreparedStatement {
         (sql, read_as): (Arc<[u8]>, Option<SqlMode>),
         params: usize,
         kind: &'static Descriptor,
-        (digest, schema): (Option<Arc<Digest>>, Arc<PrepareSchema>),
+        (digest, schema): (Option<Arc<Digest>>, PrepareSchema),
     ) -> PreparedStatement {
         PreparedStatement {
             program,
@@ -174,7 +177,7 @@ pub(crate) struct Statements {
     /// The one that SQL's EXECUTE ran.
     pub executed: Option<Executed>,
     /// Where statements are prepared now.
-    pub schema: Option<Arc<PrepareSchema>>,
+    pub schema: Option<PrepareSchema>,
     /// Memory of all of them, in bytes, and where it is counted.
     bytes: usize,
     memory: Option<Piece>,

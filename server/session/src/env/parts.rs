@@ -25,6 +25,8 @@ pub struct Login {
     pub limits: Option<access::Limits>,
     /// What it may do, and which account it is.
     pub rights: Box<Rights>,
+    /// The version of the accounts that `rights` are of.
+    pub rights_version: u64,
     /// Counts how often the rights became others.
     pub rights_state: u32,
     /// Statements are looked at one by one: see [`super::Env::judge_limits`].
