@@ -112,6 +112,9 @@ pub struct DigestRow {
     sample: Mutex<Sample>,
 }
 
+// Behind the counts of an `Arc` the rest of a line is left.
+const _: () = assert!(std::mem::offset_of!(DigestRow, digest) <= 48);
+
 impl DigestRow {
     /// Memory of a row, without its sample: its place among the session's is in it.
     const BYTES: usize = size_of::<DigestRow>()

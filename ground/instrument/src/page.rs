@@ -99,6 +99,12 @@ const _: () = assert!(
         <= 4096
 );
 
+// What a short statement counts lies in the first two lines.
+const _: () = assert!(
+    std::mem::offset_of!(CounterPage, status) / size_of::<Tally>() + (Counter::BytesSent as usize)
+        < 16
+);
+
 /// How a latch class was held, in one window of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HoldTotals {

@@ -15,25 +15,32 @@ use instrument::{Counter, RowOperation};
 use planner::plan::{Output, Plan};
 use planner::query_plan::{Node, QueryStatement, ReadAccess};
 use smallvec::SmallVec;
-use value::{ColumnType, Datum, KeySpec, Kind};
+use value::{ColumnType, Datum, KeyPart, Kind};
 
 const KEY_PARTS_MAX: usize = 4;
 /// Memory of a row above this is given back, in bytes.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// What a point select needs of its plan.
+/// What a point select needs of its plan. What each run looks at lies together, in the order of memory.
+#[repr(C)]
 struct Parts {
     table: TableRef,
-    key_spec: KeySpec,
-    key_types: Vec<ColumnType>,
-    /// Values of the key's parts: parameters or constants.
-    values: Vec<Expr>,
+    key: Box<[PartOfKey]>,
+    /// Columns that outputs and filter look at.
+    needed: Box<[usize]>,
+    /// Columns that are sent, by position.
+    columns: Box<[usize]>,
     /// What the row must satisfy beyond the key.
     filter: Option<Expr>,
-    /// Columns that outputs and filter look at.
-    needed: Vec<usize>,
-    /// Columns that are sent, by position.
-    columns: Vec<usize>,
+}
+
+/// A part of the key, and its value in a run.
+#[repr(C)]
+struct PartOfKey {
+    part: KeyPart,
+    ty: ColumnType,
+    /// A parameter or a constant.
+    value: Expr,
 }
 
 impl Parts {
@@ -66,14 +73,18 @@ impl Parts {
         if read.leaf != 0 && !filter_is_key && read.filter.is_some() {
             return None;
         }
+        let (parts, def) = (&tables.table(read.table).key(0)?.parts, tables.def(read.table));
+        let key = key.iter().zip(parts).map(|(k, part)| PartOfKey {
+            part: *part,
+            ty: def.columns[part.column].ty,
+            value: k.value.clone(),
+        });
         Some(Parts {
             table: read.table,
-            key_spec: tables.table(read.table).key(0)?.clone(),
-            key_types: tables.def(read.table).columns.iter().map(|c| c.ty).collect(),
-            values: key.iter().map(|k| k.value.clone()).collect(),
-            filter: read.filter.clone().filter(|_| !filter_is_key),
-            needed: block.leaves[usize::from(read.leaf)].needed.clone(),
+            key: key.collect(),
+            needed: block.leaves[usize::from(read.leaf)].needed.clone().into(),
             columns,
+            filter: read.filter.clone().filter(|_| !filter_is_key),
         })
     }
 }
@@ -162,15 +173,14 @@ impl PointSelect {
 
     /// Encodes the key; false when a value needs the general way.
     fn encode_key(&self, key: &mut Vec<u8>, params: &[Datum<'_>]) -> bool {
-        let Parts { values, key_spec, key_types, .. } = &self.parts;
         key.clear();
-        values.iter().zip(&key_spec.parts).all(|(value, part)| {
+        self.parts.key.iter().all(|PartOfKey { part, ty, value }| {
             let value = match value {
                 Expr::Const(constant) => constant.datum(),
                 Expr::Param(n) => params.get(*n).copied().unwrap_or_default(),
                 _ => return false,
             };
-            part.append_exact(&key_types[part.column], &value, key)
+            part.append_exact(ty, &value, key)
         })
     }
 }

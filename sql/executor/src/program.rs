@@ -57,28 +57,29 @@ impl ProgramTable {
     }
 }
 
-/// A compiled statement.
+/// A compiled statement. What each run looks at comes first, in the order of memory.
+#[repr(C)]
 pub struct Program {
-    pub(crate) statement: Arc<Statement>,
     pub(crate) code: Code,
     pub(crate) columns: Vec<ResultColumn>,
     pub(crate) tables: Vec<ProgramTable>,
-    /// What it calls them.
-    pub(crate) named: Vec<NamedTable>,
-    /// One of the tables is named more than once.
-    pub(crate) repeats: bool,
     /// What a run adds to `Handler_external_lock`: two for each table that is no view.
     pub(crate) external_locks: u64,
     /// Warnings of the parser, raised at every run of a text.
     pub(crate) written: Vec<parser::Warning>,
-    /// Warnings about what is written, raised at every run unless PREPARE raised them.
-    pub(crate) warnings: Vec<(u16, String)>,
-    /// What parameters are planned for.
-    pub(crate) parameters: Vec<Parameter>,
+    /// One of the tables is named more than once.
+    pub(crate) repeats: bool,
     /// Hints set variables for the time of a run.
     pub(crate) sets_variables: bool,
     /// It was planned for rows that are locked though they are only shown.
     pub(crate) shows_locked: bool,
+    /// Warnings about what is written, raised at every run unless PREPARE raised them.
+    pub(crate) warnings: Vec<(u16, String)>,
+    pub(crate) statement: Arc<Statement>,
+    /// What it calls them.
+    pub(crate) named: Vec<NamedTable>,
+    /// What parameters are planned for.
+    pub(crate) parameters: Vec<Parameter>,
     /// Of a text whose literals were cut out.
     pub(crate) terms: Option<Terms>,
     /// What it needs of the tables that it names.
