@@ -1,6 +1,6 @@
 //! The registry of classes and pages, and the pointer to the current page.
 //!
-//! 1. `CURRENT` is null, or points to a page that lives at least as long as it stays there: a slot's page
+//! 1. What [`present`] answers is null, or points to a page that lives at least as long as it stays there: a slot's page
 //!    while its session is entered, or this thread's own page.
 //! 2. A page is in the registry exactly as long as its [`PageRegistration`]; the fold of a page and its
 //!    removal are one step under the mutex.
@@ -30,13 +30,12 @@ use crate::{
     Class, ClassKind, Counter, CounterPage, HoldTotals, Level, SessionMemorySums, StatTotals,
     Totals, note_switch,
 };
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use stdx::lock;
+use stdx::{lock, of_thread};
 
 pub(crate) struct Registry {
     /// Classes of each kind, and those of them for which there was no room.
@@ -777,8 +776,8 @@ struct OwnPage {
 impl Drop for OwnPage {
     fn drop(&mut self) {
         // Whatever this thread still counts (other thread-locals' destructors) goes to the sink.
-        if ptr::eq(CURRENT.get(), &*self.page) {
-            CURRENT.set(&SINK);
+        if ptr::eq(present(), &*self.page) {
+            of_thread::replace_page(ptr::from_ref(&SINK).cast());
         }
         self.registration = None;
     }
@@ -788,8 +787,13 @@ impl Drop for OwnPage {
 static SINK: CounterPage = CounterPage::new();
 
 thread_local! {
-    static CURRENT: Cell<*const CounterPage> = const { Cell::new(ptr::null()) };
     static OWN: OwnPage = own_page();
+}
+
+/// The page that the thread counts into, if that is known.
+#[inline(always)]
+fn present() -> *const CounterPage {
+    of_thread::page().cast()
 }
 
 fn own_page() -> OwnPage {
@@ -803,14 +807,14 @@ fn own_page() -> OwnPage {
 #[cold]
 fn use_own_page() -> *const CounterPage {
     let page = OWN.try_with(|own| ptr::from_ref(&*own.page)).unwrap_or(&SINK);
-    CURRENT.set(page);
+    of_thread::replace_page(page.cast());
     page
 }
 
 /// The page this thread counts into now. Never null; valid at least until the thread switches pages.
 #[inline(always)]
 pub fn current() -> *const CounterPage {
-    let page = CURRENT.get();
+    let page = present();
     if page.is_null() { use_own_page() } else { page }
 }
 
@@ -826,7 +830,7 @@ pub(crate) fn page<'a>() -> &'a CounterPage {
 /// # Safety
 /// `page` must stay valid until this thread sets another one, and no other thread may have it current.
 pub unsafe fn set_current(page: *const CounterPage) -> *const CounterPage {
-    CURRENT.replace(page)
+    of_thread::replace_page(page.cast()).cast()
 }
 
 /// Says which thread of the server's own the calling thread is; 0: none that is told of.

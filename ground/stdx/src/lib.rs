@@ -14,6 +14,7 @@ pub mod class;
 pub mod crc;
 pub mod hook;
 mod line;
+pub mod of_thread;
 mod poison;
 pub mod rng;
 pub mod stack;

@@ -4,29 +4,24 @@
 //!    they always have room. 2. Half of a stack is kept for what does not ask: planning and running recurse no
 //!    deeper than reading and resolving did, which ask at each level.
 
-use std::cell::Cell;
-
-thread_local! {
-    /// Where the stack began and how many bytes it has; 0: unknown.
-    static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-}
+use crate::of_thread::{replace_stack, stack};
 
 /// The present thread runs on a stack of so many bytes, of which next to nothing is used.
 pub fn begin(bytes: usize) {
-    STACK.set((here(), bytes));
+    replace_stack((here(), bytes));
 }
 
 /// From now on the present thread runs on another stack: where it began and how many bytes it has; what counted before.
 #[inline]
 pub fn replace(stack: (usize, usize)) -> (usize, usize) {
-    STACK.replace(stack)
+    replace_stack(stack)
 }
 
 /// Whether one more level of a recursion may be entered.
 #[inline]
 #[must_use]
 pub fn has_room() -> bool {
-    let (top, bytes) = STACK.get();
+    let (top, bytes) = stack();
     bytes == 0 || top.abs_diff(here()) < bytes / 2
 }
 
@@ -34,14 +29,14 @@ pub fn has_room() -> bool {
 /// `None`: nothing is known of the stack.
 #[must_use]
 pub fn unused() -> Option<(usize, usize)> {
-    let (top, bytes) = STACK.get();
+    let (top, bytes) = stack();
     (bytes != 0).then(|| (top - bytes / 2, here()))
 }
 
 /// Bytes that are used, and that there are.
 #[must_use]
 pub fn used() -> (usize, usize) {
-    let (top, bytes) = STACK.get();
+    let (top, bytes) = stack();
     (top.abs_diff(here()), bytes)
 }
 

@@ -7,15 +7,29 @@
 use crate::SessionSlot;
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::ptr;
 
 #[cfg(not(loom))]
-thread_local! {
-    static CURRENT: Cell<*const SessionSlot> = const { Cell::new(ptr::null()) };
+#[inline(always)]
+fn current() -> *const SessionSlot {
+    stdx::of_thread::session().cast()
 }
+#[cfg(not(loom))]
+#[inline(always)]
+fn set_current(slot: *const SessionSlot) -> *const SessionSlot {
+    stdx::of_thread::replace_session(slot.cast()).cast()
+}
+
 #[cfg(loom)]
 loom::thread_local! {
-    static CURRENT: Cell<*const SessionSlot> = Cell::new(ptr::null());
+    static CURRENT: Cell<*const SessionSlot> = Cell::new(std::ptr::null());
+}
+#[cfg(loom)]
+fn current() -> *const SessionSlot {
+    CURRENT.with(Cell::get)
+}
+#[cfg(loom)]
+fn set_current(slot: *const SessionSlot) -> *const SessionSlot {
+    CURRENT.with(|c| c.replace(slot))
 }
 
 #[cfg(not(loom))]
@@ -43,13 +57,13 @@ pub fn enter(slot: &SessionSlot) -> Entered<'_> {
     // SAFETY: the guard borrows the slot and puts the previous page back when dropped, on this thread
     // (it is not `Send`), so the page outlives its time as current page.
     let page = unsafe { set_page(slot.page()) };
-    let slot = CURRENT.with(|c| c.replace(slot));
+    let slot = set_current(slot);
     Entered { slot, page, _slot: PhantomData }
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        CURRENT.with(|c| c.set(self.slot));
+        set_current(self.slot);
         // SAFETY: what was current when this guard was made: null, the thread's own page, or the page
         // of an outer guard that is still alive (invariant 2).
         unsafe { set_page(self.page) };
@@ -91,7 +105,7 @@ impl Drop for Shield {
 /// Calls `f` with the thread's current session, if any.
 #[inline]
 pub fn with_current<R>(f: impl FnOnce(Option<&SessionSlot>) -> R) -> R {
-    let slot = CURRENT.with(Cell::get);
+    let slot = current();
     // SAFETY: null, or a slot that a living guard of this thread borrows (invariant 2).
     f(unsafe { slot.as_ref() })
 }

@@ -65,6 +65,7 @@ pub(crate) struct Events {
     history: Option<SessionHistory>,
     /// Rows that the session had read when the statement before ended.
     rows_read: u64,
+    /// How often the current schema had changed when it became `schema`.
     database_changes: u32,
     /// Its instrument.
     instrument: u16,
@@ -81,7 +82,7 @@ pub(crate) struct Events {
     texts: HashMap<Box<[u8]>, Digested>,
     /// How `texts` were read.
     mode: SqlMode,
-    /// The current schema, and how often it had changed when it became that.
+    /// The current schema.
     schema: Option<Arc<str>>,
     /// What it does to transactions.
     pub transactions: TransactionEvents,
