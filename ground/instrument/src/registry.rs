@@ -1,6 +1,6 @@
 //! The registry of classes and pages, and the pointer to the current page.
 //!
-//! 1. What [`present`] answers is null, or points to a page that lives at least as long as it stays there: a slot's page
+//! 1. What `present` answers is null, or points to a page that lives at least as long as it stays there: a slot's page
 //!    while its session is entered, or this thread's own page.
 //! 2. A page is in the registry exactly as long as its [`PageRegistration`]; the fold of a page and its
 //!    removal are one step under the mutex.
