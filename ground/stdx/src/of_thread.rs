@@ -61,7 +61,9 @@ pub fn replace_session(session: *const ()) -> *const () {
     LINE.with(|line| line.session.replace(session))
 }
 
+// A thread of a test's own has no instruments.
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
 
