@@ -116,7 +116,7 @@ fn options_that_cannot_be_had_are_refused_with_the_reason() {
     for (option, reason) in [
         ("--log-bin=binlog", "There is no binary log."),
         ("--gtid-mode=ON", "There is no binary log, so no transaction has a global id."),
-        ("--ssl-crl=crl.pem", "Lists of revoked certificates are not read."),
+        ("--ssl-crlpath=crls", "Lists of revoked certificates are read from one file (ssl_crl)."),
         ("--innodb-undo-directory=/var/tmp", "All files lie in the data folder."),
         ("--innodb-file-per-table=OFF", "Each table has a file of its own."),
     ] {

@@ -6,6 +6,7 @@ use crate::errors::SessionError;
 use crate::registry::Activity;
 use executor::SqlError;
 use expr::build::Settings;
+use std::sync::Arc;
 
 /// The schema that was left for that of a PREPARE.
 pub(crate) struct LeftSchema(Option<String>);
@@ -32,21 +33,21 @@ impl Core {
     }
 
     /// The current schema, for a statement that is prepared now.
-    pub fn schema_of_prepare(&mut self) -> PrepareSchema {
+    pub fn schema_of_prepare(&mut self) -> Arc<PrepareSchema> {
         let Env { database, database_changes, .. } = &self.env;
         let known = self.statements.schema.as_ref();
         if let Some(known) = known.filter(|known| known.database_changes == *database_changes) {
-            return known.clone();
+            return Arc::clone(known);
         }
         let name = database.as_deref().map(Into::into);
-        let schema = PrepareSchema { name, database_changes: *database_changes };
-        self.statements.schema = Some(schema.clone());
+        let schema = Arc::new(PrepareSchema { name, database_changes: *database_changes });
+        self.statements.schema = Some(Arc::clone(&schema));
         schema
     }
 
     /// Makes the schema of a statement's PREPARE the current one for its run; the one that was left for it, if any.
     #[inline]
-    pub fn enter_schema(&mut self, prepared_in: &mut PrepareSchema) -> Option<LeftSchema> {
+    pub fn enter_schema(&mut self, prepared_in: &mut Arc<PrepareSchema>) -> Option<LeftSchema> {
         match prepared_in.database_changes == self.env.database_changes {
             true => None,
             false => self.enter_other_schema(prepared_in),
@@ -54,7 +55,7 @@ impl Core {
     }
 
     #[cold]
-    fn enter_other_schema(&mut self, prepared_in: &mut PrepareSchema) -> Option<LeftSchema> {
+    fn enter_other_schema(&mut self, prepared_in: &mut Arc<PrepareSchema>) -> Option<LeftSchema> {
         if prepared_in.name.as_deref() == self.env.database.as_deref() {
             *prepared_in = self.schema_of_prepare();
             return None;

@@ -43,9 +43,9 @@ pub(crate) struct PreparedStatement {
     pub cursor: Option<Box<Cursor>>,
     /// Where its figures belong.
     pub digest: Digested,
-    pub schema: PrepareSchema,
+    pub schema: Arc<PrepareSchema>,
     /// Its figures, for those who look at all prepared statements; `None` before it is among them.
-    pub listed: Option<Listed>,
+    pub listed: Option<Box<Listed>>,
 }
 
 /// Long data of a parameter.
@@ -68,12 +68,11 @@ instrument::classes! {
 
 /// The schema in which statements were prepared: names without one mean that of PREPARE wherever they run. One for all
 /// statements that were prepared since the current schema changed last.
-#[derive(Clone)]
 #[repr(C)]
 pub(crate) struct PrepareSchema {
     /// How often the current schema had changed when it was this one.
     pub database_changes: u32,
-    pub name: Option<Arc<str>>,
+    pub name: Option<Box<str>>,
 }
 
 /// A statement that SQL's EXECUTE ran: its event has the text that was prepared.
@@ -100,7 +99,7 @@ impl PreparedStatement {
         (sql, read_as): (Arc<[u8]>, Option<SqlMode>),
         params: usize,
         kind: &'static Descriptor,
-        (digest, schema): (Option<Arc<Digest>>, PrepareSchema),
+        (digest, schema): (Option<Arc<Digest>>, Arc<PrepareSchema>),
     ) -> PreparedStatement {
         PreparedStatement {
             program,
@@ -177,7 +176,7 @@ pub(crate) struct Statements {
     /// The one that SQL's EXECUTE ran.
     pub executed: Option<Executed>,
     /// Where statements are prepared now.
-    pub schema: Option<PrepareSchema>,
+    pub schema: Option<Arc<PrepareSchema>>,
     /// Memory of all of them, in bytes, and where it is counted.
     bytes: usize,
     memory: Option<Piece>,

@@ -183,7 +183,7 @@ impl Core {
         if types.fresh || !texts.is_empty() {
             types.fresh = !prepared.settle(&mut data, &mut self.env);
         }
-        if let Err(error) = self.lock_prepared(prepared, text, listed.as_ref()) {
+        if let Err(error) = self.lock_prepared(prepared, text, listed.as_deref()) {
             self.refuse(error);
         } else if flags & CURSOR_READ_ONLY != 0 && prepared.is_query() {
             (*cursor, *pending) = self.open_cursor(prepared, &data)?;

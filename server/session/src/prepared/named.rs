@@ -29,7 +29,7 @@ impl Core {
         self.env.server.count_statements(1);
         self.statements.by_name += 1;
         let key = (self.statements.by_name, Some(prepare.name.as_str()));
-        one.listed = self.listed(&one, key, begun_ns);
+        one.listed = self.listed(&one, key, begun_ns).map(Box::new);
         self.statements.name(name, Box::new(one));
         self.env.link.tracker.state_changed();
         Ok(Done { info: "Statement prepared", ..Done::default() })
@@ -101,7 +101,7 @@ impl Core {
         let mut data: Vec<Datum<'_>> = params.iter().map(OwnedDatum::datum).collect();
         prepared.settle(&mut data, &mut self.env);
         let hinted = self.hinted(prepared);
-        let went_well = match self.lock_prepared(prepared, text, one.listed.as_ref()) {
+        let went_well = match self.lock_prepared(prepared, text, one.listed.as_deref()) {
             Ok(()) => self.run_compiled(prepared, &data, false, net),
             Err(error) => self.refuse(error),
         };

@@ -66,7 +66,7 @@ impl Core {
     /// Shows a statement of the protocol to those who look at all.
     fn list(&mut self, id: u32, begun_ns: u64) {
         let Some(mut one) = self.statements.place(id).and_then(Option::take) else { return };
-        one.listed = self.listed(&one, (u64::from(id), None), begun_ns);
+        one.listed = self.listed(&one, (u64::from(id), None), begun_ns).map(Box::new);
         if let Some(place) = self.statements.place(id) {
             *place = Some(one);
         }

@@ -13,8 +13,8 @@ const NO_GTID: &str = "There is no binary log, so no transaction has a global id
 const NO_PROGRAMS: &str = "There are no stored programs.";
 const NO_EVENTS: &str = "There are no events.";
 const NO_MYISAM: &str = "There are no MyISAM tables.";
-const NO_TABLE_LOCKS: &str =
-    "It is about engines that lock whole tables; statements say LOW_PRIORITY.";
+const ONLY_BY_STATEMENT: &str =
+    "Locks are of low priority where a statement says LOW_PRIORITY, not by this.";
 const NO_DELAYED: &str = "There is no delayed INSERT.";
 const ONE_AUTHORITY_FILE: &str = "Authorities are read from one file (ssl_ca).";
 const ONE_REVOCATION_FILE: &str = "Lists of revoked certificates are read from one file (ssl_crl).";
@@ -84,7 +84,7 @@ pub(super) const LIST: &[Variable] = &[
     v("log_bin_trust_function_creators", Global, Bool, "OFF").ignored(NO_BINLOG),
     F("log_replica_updates", Bool, "OFF").ignored(NO_BINLOG),
     v("log_slow_replica_statements", Global, Bool, "OFF").only(NO_REPLICATION),
-    v("low_priority_updates", Both, Bool, "OFF").ignored(NO_TABLE_LOCKS),
+    v("low_priority_updates", Both, Bool, "OFF").ignored(ONLY_BY_STATEMENT),
     F("lower_case_file_system", Bool, "OFF").only(FACT),
     F("lower_case_table_names", Int(0, 0), "0").only(FACT),
     v("max_binlog_cache_size", Global, Int(4096, ALL), "18446744073709547520").ignored(NO_BINLOG),
