@@ -49,6 +49,9 @@ fn no_table_tells_a_password() {
             }
         }
     }
+    // Of a text with several statements each has its own part.
+    let parts = "SELECT SQL_TEXT FROM performance_schema.events_statements_history_long WHERE SQL_TEXT RLIKE '^ *DO [12];?$'";
+    assert_eq!(column(&mut watch, parts).len(), 2);
     // What they look for would be found.
     let told = "SELECT SQL_TEXT FROM performance_schema.events_statements_history_long WHERE SQL_TEXT LIKE '%<secret>%'";
     let told = column(&mut watch, told);

@@ -17,6 +17,8 @@ use stdx::{CacheLine, LocalAtomic, Ordering};
 const CORES_MAX: usize = 256;
 /// Stacks that a core keeps when nobody needs them.
 const KEPT_MAX: usize = 8;
+/// Stacks that there are at most. Each is two mappings, of which a process may have 65,530; who waits without one does so on his own.
+const STACKS_MAX: usize = 4096;
 /// What is kept of a stack's memory when it is trimmed: deeper calls are rare.
 const WARM_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 4096;
@@ -34,6 +36,8 @@ struct Head {
 static CORES: [CacheLine<LocalAtomic<usize>>; CORES_MAX] =
     [const { CacheLine(LocalAtomic::new(0)) }; CORES_MAX];
 static BYTES: OnceLock<usize> = OnceLock::new();
+/// Stacks that there are.
+static STACKS: LocalAtomic<usize> = LocalAtomic::new(0);
 
 /// How large stacks are that are lent from now on; what was said first counts.
 pub fn set_bytes(bytes: usize) {
@@ -113,6 +117,10 @@ fn put_before(core: &LocalAtomic<usize>, list: usize) {
 #[cold]
 fn map() -> Option<*mut Head> {
     let bytes = *BYTES.get()?;
+    if STACKS.fetch_add(1, Ordering::Relaxed) >= STACKS_MAX {
+        STACKS.fetch_sub(1, Ordering::Relaxed);
+        return None;
+    }
     // SAFETY: a fresh anonymous mapping, which touches nothing that is there.
     let low = unsafe {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -120,6 +128,7 @@ fn map() -> Option<*mut Head> {
         libc::mmap(ptr::null_mut(), bytes + PAGE_BYTES, protection, flags, -1, 0)
     };
     if low == libc::MAP_FAILED {
+        STACKS.fetch_sub(1, Ordering::Relaxed);
         return None;
     }
     // SAFETY: the page is the first one of that mapping.
@@ -137,6 +146,7 @@ fn map() -> Option<*mut Head> {
 
 /// The stack, which is the caller's, is given back to the system.
 fn unmap(head: *mut Head) {
+    STACKS.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: the head was written by `map`, and nothing is on the stack (invariant 2).
     unsafe {
         let low = (*head).low - PAGE_BYTES;

@@ -34,7 +34,7 @@ impl Core {
     }
 
     /// Shows a text in the process list, without the passwords in it; whether there were some. What comes behind SELECT and its kin
-    /// is looked at once it is known that more statements follow ([`Self::looks_for_secrets`]).
+    /// is looked at once it is known that more statements follow ([`Self::hide_all`]).
     #[inline]
     pub(crate) fn show_text(&self, activity: Activity, now_ns: u64, sql: &[u8]) -> bool {
         let entry = &self.entry;
@@ -57,9 +57,9 @@ impl Core {
         self.has_secret |= may_have(text);
     }
 
-    /// More statements follow the first one of a text, which is shown whole.
+    /// A text that is shown whole has more statements than its first one, or is none: passwords in it are hidden, wherever they are.
     #[cold]
-    pub(crate) fn hide_what_follows(&mut self, sql: &[u8]) {
+    pub(crate) fn hide_all(&mut self, sql: &[u8]) {
         if let Some(shown) = without_secrets(sql) {
             self.entry.publish(Activity::Query, self.entry.since_ns(), &shown);
         }

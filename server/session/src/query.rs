@@ -13,6 +13,7 @@ use crate::statement::{self, Parsed};
 use instrument::{Counter, count};
 use parser::ErrorKind;
 use parser::digest::Digest;
+use std::borrow::Cow;
 use wire::constants::StatusFlags;
 
 impl Core {
@@ -24,6 +25,7 @@ impl Core {
         self.statements.shows_other();
         self.show_text(Activity::Query, now_ns, sql);
         let text = self.env.cached.charsets.statement(sql);
+        let is_converted = matches!(text, Cow::Owned(_));
         let sql = text.as_ref();
         // Elsewhere a kept program's literals would have to be converted.
         let cacheable = self.env.cached.charsets.keeps_literals || sql.is_ascii();
@@ -40,6 +42,7 @@ impl Core {
                     self.env.link.status.set(StatusFlags::MORE_RESULTS, false);
                     self.events.is_wrong();
                     self.looks_for_secrets(sql);
+                    self.hide_all(sql);
                     // A comment alone is a statement that does nothing: what dump tools write for other versions.
                     if error.kind == ErrorKind::Empty && has_comment(&sql[from..]) {
                         return self.send_ok();
@@ -51,6 +54,7 @@ impl Core {
             if more && !self.protocol.multi_statements {
                 self.env.diagnostics.clear();
                 self.looks_for_secrets(sql);
+                self.hide_all(sql);
                 return self.send_error(&statement::refuse_second(sql, end));
             }
             self.env.link.status.set(StatusFlags::MORE_RESULTS, more);
@@ -58,9 +62,9 @@ impl Core {
             if !matches!(parsed.kind.runner, Runner::Executor) {
                 self.looks_for_secrets(text);
             }
-            self.events.is_part(from, sql.len() - end);
+            self.has_part(from, sql.len() - end, is_converted);
             if more && from == 0 {
-                self.hide_what_follows(sql);
+                self.hide_all(sql);
             }
             self.event_is_of(parsed.kind.counter);
             self.take_digest_of_parsed(text, parsed.digest.take());
@@ -72,10 +76,21 @@ impl Core {
             }
             count(Counter::Questions, 1);
             let now_ns = sync::now_ns();
-            self.end_event(now_ns, &sql[..end]);
+            self.end_event(now_ns, sql);
             self.look_on();
             self.events.begin(instruments::QUERY, now_ns);
+            // Until the next one's end is known, what is left is its own.
+            self.has_part(end, 0, is_converted);
             from = end;
+        }
+    }
+
+    /// So many bytes of its command's text lie before the statement that runs, and so many behind it. Of a text that was converted
+    /// what came has other places: nothing is its own then, unless it is all of it.
+    fn has_part(&mut self, before: usize, behind: usize, is_converted: bool) {
+        match is_converted && before + behind > 0 {
+            true => self.events.is_part(usize::MAX, 0),
+            false => self.events.is_part(before, behind),
         }
     }
 

@@ -50,7 +50,9 @@ fn statement(lexer: &mut Lexer<'_>) -> Vec<Token> {
 fn hide(text: &str, part: std::ops::Range<usize>, tokens: &[Token], out: &mut String) {
     let verb = tokens.iter().find(|token| token.kind != TokenKind::Open);
     let verb = verb.map_or(Kw::None, |token| token.kw);
-    let knows = [Kw::ALTER, Kw::CREATE, Kw::SET, Kw::GRANT, Kw::PREPARE].contains(&verb);
+    const KNOWN: [Kw; 7] =
+        [Kw::ALTER, Kw::CREATE, Kw::SET, Kw::GRANT, Kw::PREPARE, Kw::CHANGE, Kw::START];
+    let knows = KNOWN.contains(&verb);
     let mut from = part.start;
     if knows && may_have(text[part.clone()].as_bytes()) {
         let mut before = Before::Other;
@@ -87,7 +89,7 @@ impl Before {
             TokenKind::Introducer => before,
             kind if is_literal(kind) => before,
             TokenKind::Word => match token.kw {
-                Kw::BY | Kw::AS | Kw::REPLACE | Kw::TO => Before::Secret,
+                Kw::BY | Kw::AS | Kw::REPLACE | Kw::TO | Kw::PASSWORD => Before::Secret,
                 // The text of a statement, whatever of it is the password.
                 Kw::FROM if verb == Kw::PREPARE => Before::Secret,
                 _ => Before::Other,
@@ -117,6 +119,22 @@ mod tests {
         assert_eq!(
             hidden("alter user a identified with p as 0x70 require subject 'x'"),
             "alter user a identified with p as <secret> require subject 'x'"
+        );
+    }
+
+    #[test]
+    fn passwords_of_other_servers_are_hidden_too() {
+        assert_eq!(
+            hidden("CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD 'x')"),
+            "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD <secret>)"
+        );
+        assert_eq!(
+            hidden("CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD='x'"),
+            "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=<secret>"
+        );
+        assert_eq!(
+            hidden("START REPLICA USER='u' PASSWORD='x'"),
+            "START REPLICA USER=<secret> PASSWORD=<secret>"
         );
     }
 

@@ -180,11 +180,12 @@ impl Events {
     /// So many bytes of its command's text lie before it, and so many behind it.
     #[inline]
     pub fn is_part(&mut self, before: usize, behind: usize) {
-        self.part = (before as u32, behind as u32);
+        let [before, behind] =
+            [before, behind].map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        self.part = (before, behind);
     }
 
-    /// What is its own of the text of its command. Where the client's character set is another one, lengths are not those of the text
-    /// that was read: that may be less than there is, never another statement's.
+    /// What is its own of the text of its command; nothing where that cannot be told.
     #[inline]
     pub fn own_part<'t>(&self, sql: &'t [u8]) -> &'t [u8] {
         let (before, behind) = (self.part.0 as usize, self.part.1 as usize);

@@ -164,6 +164,8 @@ impl RangeIo {
         if let Some(io) = self.io.as_ref().filter(|_| self.rows > 0) {
             let others = (self.sampled_ns * (self.reads - 1)).checked_div(self.samples);
             let ns = self.first_ns + others.unwrap_or(0);
+            // Rows of a long range may come in while figures are emptied.
+            io.look();
             io.add(RowOperation::Fetch, self.index, self.rows, ns);
         }
         let (io, index, timed) = (self.io.take(), self.index, self.timed);
