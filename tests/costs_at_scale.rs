@@ -6,6 +6,8 @@
 use testkit::Server;
 use testkit::callgrind::CountedServer;
 
+/// When whoever came is silent, and rests.
+const SILENT_MS: u64 = 8_000;
 /// Ten times as many sessions may make the list cost so much more.
 const LIST_FACTOR_MAX: f64 = 12.0;
 
@@ -22,7 +24,9 @@ fn list_costs_by_session(sessions: [usize; 2]) {
             clients.push(client);
         }
         let first = &mut clients[0];
-        // The second one counts: those who have just come are silent by then.
+        // Those who have just come give memory back when they have been silent for five seconds.
+        testkit::pause(SILENT_MS);
+        // The second one counts: the first one makes its session's memory.
         [(); 2].map(|()| {
             let work = |_: &Server| {
                 first.command(3, b"SHOW PROCESSLIST");

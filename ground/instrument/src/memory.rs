@@ -339,6 +339,7 @@ mod tests {
 
     #[test]
     fn what_is_used_is_what_was_taken_and_not_given_back() {
+        let _alone = lock(&crate::EMPTIES);
         static MEMORY: MemoryUse = MemoryUse::new("memory/test/used");
         let of = || memory_reports().into_iter().find(|m| m.class.name() == "memory/test/used");
         assert!(of().is_none());
@@ -374,6 +375,7 @@ mod tests {
 
     #[test]
     fn figures_that_are_emptied_beside_changes_lose_none() {
+        let _alone = lock(&crate::EMPTIES);
         static MEMORY: MemoryUse = MemoryUse::new("memory/test/emptied");
         let of = || memory_reports().into_iter().find(|m| m.class.name() == "memory/test/emptied");
         let is_over = AtomicBool::new(false);
