@@ -228,9 +228,9 @@ fn each_level_costs_little_more_than_a_build_without_instruments() {
     assert!(added[3] > added[0] + 100.0, "{added:.1?}");
 }
 
-/// Misses of a data cache of 48 KB by a point select, prepared, where 16 sessions take turns: 101. Before the Performance Schema came,
-/// they were 158. The aim is 70.
-const MISSES_MAX: f64 = 110.0;
+/// Misses of a data cache of 48 KB by a point select, prepared, where 16 sessions take turns: 111 where each row is as likely, 101 as
+/// sysbench draws them. Before the Performance Schema came, the latter were 158. The aim is 70.
+const MISSES_MAX: f64 = 120.0;
 
 #[test]
 #[ignore = "cargo xtask soak"]

@@ -239,6 +239,6 @@ pub fn each((few, many): (u64, u64), most: f64, mut total: impl FnMut(u64) -> f6
             break;
         }
     }
-    assert!(each > 500.0, "callgrind saw nothing: {least_few}, {least_many}");
+    assert!(each > 20.0, "callgrind saw nothing: {least_few}, {least_many}");
     each
 }
