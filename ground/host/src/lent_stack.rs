@@ -3,10 +3,11 @@
 //! A thread for each connection has a stack of its own, and what a statement writes to it, some hundred lines, is in no cache any
 //! more when the next session's turn comes. On a lent stack all sessions of a core write to the same lines.
 //!
-//! 1. A stack has one user at a time: he took it out of a core's list by an exchange, and puts it back into that. 2. Nothing on it outlives the work that it was lent for. 3. Who waits in his work keeps it: others take the next one
-//!    of the list, or a new one. So there are never more than worked at the same time. 4. Below a stack lies a page that nobody may
-//!    touch. 5. A core's word is touched by another core only when a thread has moved, or spare stacks run out. 6. While a core
-//!    has but the one stack, taking it and giving it back are an exchange each.
+//! 1. A stack has one user at a time: he took it out of a core's list by an exchange, and puts it back into that. 2. Nothing on it
+//!    outlives the work that it was lent for. 3. Who waits in his work keeps it: others take the next one of the list, or a new
+//!    one. So there are never more than worked at the same time. 4. Below a stack lies a page that nobody may touch. 5. A core's word
+//!    is touched by another core only when a thread has moved. 6. While a core has but the one stack, taking it and giving it
+//!    back are an exchange each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -28,7 +29,7 @@ const PAGE_BYTES: usize = 4096;
 struct Head {
     /// The next one of the list: its address, 0 at the end. Written by whoever has this one.
     next: usize,
-    /// Where the mapping begins.
+    /// Where the stack ends: above the page that nobody may touch.
     low: usize,
 }
 
@@ -45,7 +46,7 @@ pub fn set_bytes(bytes: usize) {
     let _ = BYTES.set(bytes.next_multiple_of(PAGE_BYTES));
 }
 
-/// Works on a lent stack; where there is no memory for one, on that of the calling thread. A panic goes on to the caller.
+/// Works on a lent stack; where there is none, and no memory or number for a new one, on that of the calling thread. A panic goes on to the caller.
 #[inline]
 pub fn work<R>(job: impl FnOnce() -> R) -> R {
     let core = core();
@@ -113,7 +114,7 @@ fn put_before(core: &LocalAtomic<usize>, list: usize) {
     }
 }
 
-/// A new stack, whose lowest page nobody may touch; `None`: there is no memory for it.
+/// A new stack; `None`: there is no memory for it, or there are [`STACKS_MAX`].
 #[cold]
 fn map() -> Option<*mut Head> {
     let bytes = *BYTES.get()?;
@@ -198,12 +199,8 @@ mod tests {
 
     const STACK_BYTES: usize = 1 << 20;
 
-    /// Writes to so many bytes of the stack; their sum.
-    #[inline(never)]
     fn fill(level: u8) -> u64 {
-        let mine = [level; 4096];
-        let below = if level == 0 { 0 } else { fill(level - 1) };
-        std::hint::black_box(&mine).iter().map(|b| u64::from(*b)).sum::<u64>() + below
+        crate::rest::tests::fill::<4096>(level)
     }
 
     fn here() -> usize {

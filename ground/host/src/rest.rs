@@ -92,14 +92,14 @@ fn switch(name: &std::ffi::CStr, mut on: bool) {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    /// Writes to so many bytes of the stack; their sum.
+    /// Writes to so many bytes of the stack at each level; their sum.
     #[inline(never)]
-    fn fill(level: u8) -> u64 {
-        let mine = [level; 8192];
-        let below = if level == 0 { 0 } else { fill(level - 1) };
+    pub fn fill<const BYTES: usize>(level: u8) -> u64 {
+        let mine = [level; BYTES];
+        let below = if level == 0 { 0 } else { fill::<BYTES>(level - 1) };
         std::hint::black_box(&mine).iter().map(|b| u64::from(*b)).sum::<u64>() + below
     }
 
@@ -127,7 +127,7 @@ mod tests {
     fn what_a_deep_call_used_of_a_stack_is_given_back() {
         let run = || {
             let kept = [7u8; 64];
-            assert_eq!(fill(60), (0..=60).sum::<u64>() * 8192);
+            assert_eq!(fill::<8192>(60), (0..=60).sum::<u64>() * 8192);
             let before = resident_kib();
             rest();
             wake();
@@ -135,7 +135,7 @@ mod tests {
             assert!(before >= 60 * 8 && after <= 64, "{before} KiB, then {after}");
             assert_eq!(std::hint::black_box(kept), [7; 64]);
             // It can be used again.
-            assert_eq!(fill(60), (0..=60).sum::<u64>() * 8192);
+            assert_eq!(fill::<8192>(60), (0..=60).sum::<u64>() * 8192);
         };
         let thread = crate::thread::spawn_with_stack("rests", 8 << 20, run);
         thread.expect("a thread").join().expect("no panic");

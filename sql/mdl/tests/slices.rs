@@ -6,7 +6,9 @@ mod runs;
 mod support;
 
 use mdl::{Held, MdlError, Mode, Namespace, Object, Patience, Status};
-use runs::{READER_MAX, Shared, join, simulated, sleep, sliced, spawn, take_set, use_until};
+use runs::{
+    READER_MAX, Shared, Thread, join, simulated, sleep, sliced, spawn, take_set, use_until,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stdx::Ordering;
@@ -229,6 +231,14 @@ fn nowait_asks_once() {
     assert!(rig.mdl.locks().is_empty());
 }
 
+/// A session's DDL on a table, which ends well.
+fn changing(rig: &Arc<Rig>, slot: &Arc<SessionSlotRef>, t: &Arc<Object>) -> Thread {
+    let (rig, t, slot) = (Arc::clone(rig), t.clone(), Arc::clone(slot));
+    spawn("ddl", move || {
+        assert!(ddl(&rig, &slot, &[(t, X)]).is_ok());
+    })
+}
+
 /// A session that waits in a gap, and holds what is not of its set: a deadlock with it is found while it stands aside.
 #[test]
 fn a_deadlock_is_found_in_a_gap() {
@@ -238,12 +248,7 @@ fn a_deadlock_is_found_in_a_gap() {
         let (dml, alter) = (rig.session(), Arc::new(rig.session()));
         rig.lock(&alter, &u, X);
         rig.lock(&dml, &t, SR);
-        let changing = {
-            let (rig, t, alter) = (Arc::clone(&rig), t.clone(), Arc::clone(&alter));
-            spawn("ddl", move || {
-                assert!(ddl(&rig, &alter, &[(t, X)]).is_ok());
-            })
-        };
+        let changing = changing(&rig, &alter, &t);
         // In the first gap.
         sleep(75);
         let begun = sync::now();
@@ -265,12 +270,7 @@ fn of_equals_in_a_deadlock_the_victim_is_who_asked_last() {
         let (first, last) = (Arc::new(rig.session()), rig.session());
         rig.lock(&first, &u, X);
         rig.lock(&last, &t, X);
-        let changing = {
-            let (rig, t, first) = (Arc::clone(&rig), t.clone(), Arc::clone(&first));
-            spawn("ddl", move || {
-                assert!(ddl(&rig, &first, &[(t, X)]).is_ok());
-            })
-        };
+        let changing = changing(&rig, &first, &t);
         // The last one's first gap is from 268 to 318 ms, with a look at 308; the first one's third gap begins at 300.
         sleep(218);
         let begun = sync::now();
